@@ -21,6 +21,8 @@ from microveil.masking.notes import (
     CELLS_OF_ATTRIBUTE,
     CELLS_OF_MEMBERS,
     CODES_ARE_VALUES,
+    FEWEST_CELLS,
+    LEAST_COST_OF_CELLS,
     NO_CELL_EMPTIED,
     Note,
 )
@@ -68,6 +70,11 @@ class Suppress(Method):
 
     A cell of an attribute that the schema declares as one of the household is emptied for all members who have the
     same value. Where that makes another combination rare, cells are emptied again, until k holds over the records.
+
+    A note tells how many cells are emptied, or their cost by importance, a lower bound that no suppression can fall
+    below, and the gap between the two. The bound is close where each record needs its own cells, as in `count =
+    "original"` or where an empty cell is a category. Where it is a wildcard the bound is far below: k-1 records without
+    any value agree with everybody, and would do for k, but nobody wants such a release.
 
     Recode first what has many categories; a numeric key with many distinct values is refused. The result is counted
     again at the end, as every guarantee is.
@@ -129,6 +136,12 @@ class Suppress(Method):
         default=100, help="a numeric key with more distinct values is refused", ge=1, le=MOST_RECORDS
     )
 
+    bound: Literal["none", "fast"] = parameter(
+        default="fast",
+        help="lower bound that the cost of the cells is told beside: none, or by linear programming where the table "
+        "has few different combinations (fast)",
+    )
+
     def __post_init__(self) -> None:
         if self.weighted and self.risk is None:
             raise ParameterError(
@@ -168,11 +181,12 @@ class Suppress(Method):
         listed = combinations_of(self.combinations) if self.combinations else ()
         used = _attributes_in(listed, attributes) if listed else attributes
         keys = self._with_policies(data, used)
+        least = None
         if listed:
             suppressed = self._cells_for_all(keys, attributes, listed, Part(progress, 0.0, 0.9))
         else:
             masses, targets = self._asked(data)
-            suppressed = self._cells_to_suppress(keys, attributes, masses, targets, Part(progress, 0.0, 0.9))
+            suppressed, least = self._cells_to_suppress(keys, attributes, masses, targets, Part(progress, 0.0, 0.9))
         columns, changed = {}, []
         for name, cells in zip(attributes, suppressed.T, strict=True):
             columns[name] = _emptied(data, name, cells)
@@ -184,6 +198,8 @@ class Suppress(Method):
         else:
             self._check(released, attributes, targets)
         notes = [_note(self.name, attributes, suppressed)]
+        if least is not None and suppressed.any():
+            notes.append(self._least_cost(float((suppressed @ self._costs(attributes)).sum()), least))
         coded = tuple(name for name in used if keys[name].missing != "wildcard")
         if coded and self.suppressed == "wildcard":
             notes.append(CODES_ARE_VALUES(method=self.name, attributes=coded))
@@ -232,8 +248,8 @@ class Suppress(Method):
 
     def _cells_to_suppress(
         self, data: Microdata, attributes: tuple[str, ...], masses: FloatArray, targets: FloatArray, progress: Progress
-    ) -> BoolArray:
-        """Which cells are emptied, a row for each record and a column for each attribute."""
+    ) -> tuple[BoolArray, float | None]:
+        """Which cells are emptied, a row for each record and a column for each attribute; and the least cost."""
         from microveil.numerics.counting.nested_local_suppression import Keys, suppress_nested
 
         classes = equivalence_classes_of(data, attributes, Part(progress, 0.0, 0.1))
@@ -241,7 +257,20 @@ class Suppress(Method):
         empty = np.array([_empty_code(data, name, classes, j) for j, name in enumerate(attributes)])
         alone = self.count == "original"
         keys = Keys(classes.codes, classes.of_record, masses, self._costs(attributes), own, empty, alone)
-        return suppress_nested(keys, targets, Part(progress, 0.1, 1.0))
+        suppressed = suppress_nested(keys, targets, Part(progress, 0.1, 1.0))
+        if self.bound == "none" or not suppressed.any():
+            return suppressed, None
+        from microveil.numerics.counting.suppression_bound import least_cost
+
+        return suppressed, least_cost(keys, float(targets[0]))
+
+    def _least_cost(self, cost: float, least: float) -> Note:
+        """The cost of the emptied cells beside its bound; without importance that is a whole number of cells."""
+        if self.importance is None:
+            least = math.ceil(least - 1e-6)
+        bound = min(cost, math.floor(1000 * least) / 1000)
+        kind = FEWEST_CELLS if self.importance is None else LEAST_COST_OF_CELLS
+        return kind(method=self.name, cost=cost, bound=bound, gap=100 * (1 - bound / cost))
 
     def _cells_for_all(
         self, data: Microdata, attributes: tuple[str, ...], listed: Iterable[Combination], progress: Progress

@@ -21,10 +21,11 @@ from microveil.numerics.counting.nested_local_suppression import Keys
 from microveil.typing import BoolArray, FloatArray, IntArray
 
 _MOST_COLUMNS = 10  # every set of columns is looked at
-_MOST_PAIRS = 5_000_000  # of rows in need and all rows
+_MOST_PAIRS = 100_000  # of rows in need and all rows
 _MOST_AGREEMENTS = 50_000  # rows times sets of columns, for which agreement is counted
-_ROUNDS = 12
+_ROUNDS = 8
 _ROUNDING = 1e-9
+_NEVER = -1  # in place of the columns in which two rows differ: suppression does not make them agree
 
 
 def least_cost(keys: Keys, k: float) -> float | None:
@@ -34,10 +35,11 @@ def least_cost(keys: Keys, k: float) -> float | None:
     """
     if (keys.masses[:, 0] != 1.0).any() or len(keys.own) > _MOST_COLUMNS:
         return None
-    if keys.alone or keys.own.any():
-        counted = keys.own if keys.own.any() else np.ones(len(keys.own), dtype=np.bool_)
-        return _each_by_itself(keys, counted, k)
-    return _covering(keys, k)
+    everywhere = np.ones(len(keys.own), dtype=np.bool_)
+    if keys.alone or keys.own.all():
+        return _each_by_itself(keys, everywhere, k)
+    bounds = [_covering(keys, k), _each_by_itself(keys, keys.own, k) if keys.own.any() else None]
+    return max((bound for bound in bounds if bound is not None), default=None)
 
 
 def _masks(columns: int) -> BoolArray:
@@ -66,13 +68,15 @@ def _each_by_itself(keys: Keys, counted: BoolArray, k: float) -> float | None:
 
 def _covering(keys: Keys, k: float) -> float | None:
     codes, sizes = keys.codes, np.bincount(keys.of_record, minlength=len(keys.codes)).astype(np.float64)
+    if len(codes) << codes.shape[1] > _MOST_PAIRS:
+        return None
     lacks = k - agreeing_sums(codes, sizes[:, None])[:, 0]
     needy = np.flatnonzero(lacks > _ROUNDING * k)
     if len(needy) == 0:
         return 0.0
-    if len(needy) * len(codes) > _MOST_PAIRS or len(codes) << codes.shape[1] > _MOST_PAIRS:
+    if len(needy) * len(codes) > _MOST_PAIRS:
         return None
-    programme = _Programme(codes, sizes, keys.costs, needy, lacks[needy])
+    programme = _Programme(codes, sizes, keys.costs, keys.own, needy, lacks[needy])
     weights = programme.weights()
     return float((weights * lacks[needy]).sum()) * (1.0 - _ROUNDING)
 
@@ -81,11 +85,12 @@ class _Programme:
     """Suppressions of one record of each row, and what they are worth to the rows in need.
 
     One that loses cells serves its own row in need by what the row lacks over its records, so that all of them have
-    been served when each has lost a cell, and by one every other row in need that it then agrees with.
+    been served when each has lost a cell, and by one every other row in need that it then agrees with. Where an empty
+    cell is a category of its own, none comes to agree with a row that keeps its cells.
     """
 
     def __init__(
-        self, codes: IntArray, sizes: FloatArray, costs: FloatArray, needy: IntArray, lacks: FloatArray
+        self, codes: IntArray, sizes: FloatArray, costs: FloatArray, own: BoolArray, needy: IntArray, lacks: FloatArray
     ) -> None:
         self.rows, self.columns, self.needy, self.lacks = len(codes), codes.shape[1], needy, lacks
         self.masks = _masks(self.columns)
@@ -95,7 +100,7 @@ class _Programme:
         self.differences = np.empty((len(needy), self.rows), dtype=np.int64)
         for position, row in enumerate(needy):
             differ = (codes != codes[row]) & (codes >= 0) & (codes[row] >= 0)
-            self.differences[position] = differ @ bits
+            self.differences[position] = np.where((differ & own).any(axis=1), _NEVER, differ @ bits)
         self.position = np.full(self.rows, -1, dtype=np.int64)
         self.position[needy] = np.arange(len(needy))
 
@@ -137,7 +142,8 @@ class _Programme:
         """For each row the suppression that is worth most for its cost, and how many times its cost that is."""
         worth = np.zeros((self.rows, len(self.masks)))
         for position in range(len(self.needy)):
-            worth[np.arange(self.rows), self.differences[position]] += weights[position]
+            able = np.flatnonzero(self.differences[position] != _NEVER)
+            worth[able, self.differences[position, able]] += weights[position]
         worth[:, 0] = 0.0  # who agrees already is no help
         for column in range(self.columns):
             has = self.masks[:, column]
