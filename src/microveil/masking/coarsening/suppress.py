@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -40,9 +40,14 @@ from microveil.microdata.equivalence_classes import EquivalenceClasses, equivale
 from microveil.microdata.microdata import FIRST_CODE, SYSTEM_MISSING, count
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
-from microveil.progress import Part, Progress
+from microveil.progress import Part, Progress, silent
 from microveil.randomness import Streams
 from microveil.typing import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from microveil.numerics.counting.nested_local_suppression import Keys
+
+_MOST_BOUNDED = 100_000  # records; of more there are too many combinations for a bound
 
 
 @parameterised
@@ -181,12 +186,11 @@ class Suppress(Method):
         listed = combinations_of(self.combinations) if self.combinations else ()
         used = _attributes_in(listed, attributes) if listed else attributes
         keys = self._with_policies(data, used)
-        least = None
         if listed:
             suppressed = self._cells_for_all(keys, attributes, listed, Part(progress, 0.0, 0.9))
         else:
             masses, targets = self._asked(data)
-            suppressed, least = self._cells_to_suppress(keys, attributes, masses, targets, Part(progress, 0.0, 0.9))
+            suppressed = self._cells_to_suppress(keys, attributes, masses, targets, Part(progress, 0.0, 0.9))
         columns, changed = {}, []
         for name, cells in zip(attributes, suppressed.T, strict=True):
             columns[name] = _emptied(data, name, cells)
@@ -198,8 +202,8 @@ class Suppress(Method):
         else:
             self._check(released, attributes, targets)
         notes = [_note(self.name, attributes, suppressed)]
-        if least is not None and suppressed.any():
-            notes.append(self._least_cost(float((suppressed @ self._costs(attributes)).sum()), least))
+        if self.bound != "none" and not listed and suppressed.any() and len(data) <= _MOST_BOUNDED:
+            notes += self._bound(self._keys(keys, attributes, masses), suppressed, targets)
         coded = tuple(name for name in used if keys[name].missing != "wildcard")
         if coded and self.suppressed == "wildcard":
             notes.append(CODES_ARE_VALUES(method=self.name, attributes=coded))
@@ -248,21 +252,30 @@ class Suppress(Method):
 
     def _cells_to_suppress(
         self, data: Microdata, attributes: tuple[str, ...], masses: FloatArray, targets: FloatArray, progress: Progress
-    ) -> tuple[BoolArray, float | None]:
-        """Which cells are emptied, a row for each record and a column for each attribute; and the least cost."""
-        from microveil.numerics.counting.nested_local_suppression import Keys, suppress_nested
+    ) -> BoolArray:
+        """Which cells are emptied, a row for each record and a column for each attribute."""
+        from microveil.numerics.counting.nested_local_suppression import suppress_nested
 
-        classes = equivalence_classes_of(data, attributes, Part(progress, 0.0, 0.1))
+        keys = self._keys(data, attributes, masses, Part(progress, 0.0, 0.1))
+        return suppress_nested(keys, targets, Part(progress, 0.1, 1.0))
+
+    def _keys(
+        self, data: Microdata, attributes: tuple[str, ...], masses: FloatArray, progress: Progress = silent
+    ) -> Keys:
+        """The combinations of the keys, and what an empty cell is in each."""
+        from microveil.numerics.counting.nested_local_suppression import Keys
+
+        classes = equivalence_classes_of(data, attributes, progress)
         own = np.array([data[name].missing != "wildcard" for name in attributes])
         empty = np.array([_empty_code(data, name, classes, j) for j, name in enumerate(attributes)])
         alone = self.count == "original"
-        keys = Keys(classes.codes, classes.of_record, masses, self._costs(attributes), own, empty, alone)
-        suppressed = suppress_nested(keys, targets, Part(progress, 0.1, 1.0))
-        if self.bound == "none" or not suppressed.any():
-            return suppressed, None
+        return Keys(classes.codes, classes.of_record, masses, self._costs(attributes), own, empty, alone)
+
+    def _bound(self, keys: Keys, suppressed: BoolArray, targets: FloatArray) -> tuple[Note, ...]:
         from microveil.numerics.counting.suppression_bound import least_cost
 
-        return suppressed, least_cost(keys, float(targets[0]))
+        least = least_cost(keys, float(targets[0]))
+        return () if least is None else (self._least_cost(keys.cost(suppressed), least),)
 
     def _least_cost(self, cost: float, least: float) -> Note:
         """The cost of the emptied cells beside its bound; without importance that is a whole number of cells."""
