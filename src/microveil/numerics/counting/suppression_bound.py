@@ -125,7 +125,7 @@ class _Programme:
         entries: list[tuple[int, int, float]] = []
         for number, (row, mask) in enumerate(tried):
             served = np.flatnonzero((self.differences[:, row] & ~mask) == 0)
-            entries += [(number, int(at), 1.0) for at in served if self.needy[at] != row and self._is_new(at, row)]
+            entries += [(number, int(at), 1.0) for at in served if self.needy[at] != row and self._is_new(int(at), row)]
             if self.position[row] >= 0:
                 entries.append((number, int(self.position[row]), float(self.own[self.position[row]])))
         lines, places, worth = zip(*entries, strict=True)
