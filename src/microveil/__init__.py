@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from microveil.masking.manifest import Manifest, read_manifest
     from microveil.masking.microaggregation.advice import Advice, advise, advise_k
     from microveil.masking.microaggregation.best import Best
+    from microveil.masking.microaggregation.bound import LossBound, microaggregation_bound
     from microveil.masking.microaggregation.mdav import MDAV
     from microveil.masking.microaggregation.mdav_generic import MDAVGeneric
     from microveil.masking.plan import read_plan
@@ -107,6 +108,7 @@ _HOMES = {
     "masking.guarantees": ("Guarantees", "guarantees_of"),
     "masking.manifest": ("Manifest", "read_manifest"),
     "masking.microaggregation.advice": ("Advice", "advise", "advise_k"),
+    "masking.microaggregation.bound": ("LossBound", "microaggregation_bound"),
     "masking.in_blocks": ("mask_in_blocks",),
     "masking.preparation": ("Preparation",),
     "masking.preparation.attribute_blocks": ("consecutive_blocks",),
@@ -164,8 +166,8 @@ __all__ = [  # noqa: RUF022 - in the order a reader meets them
     "score", "registry",
     "protect", "Plan", "read_plan", "Step", "Release", "read_release", "Manifest", "read_manifest", "Partition",
     "Guarantees", "guarantees_of", "protect_until", "stronger", "Strengthened",
-    "advise", "advise_k", "Advice", "mask_in_blocks", "consecutive_blocks", "Preparation", "Aggregate", "Span",
-    "MicroPerturbation", "SecureMean", "Barycentre",
+    "advise", "advise_k", "Advice", "microaggregation_bound", "LossBound", "mask_in_blocks",
+    "consecutive_blocks", "Preparation", "Aggregate", "Span", "MicroPerturbation", "SecureMean", "Barycentre",
     "object_migration", "ward_groups",
     "resampled_table", "is_valid_rank_swap", "to_matrix_mask", "MatrixMask",
     "risk_of_file", "FileRisk", "advise_risk", "RiskAdvice", "Proposal", "assess", "Assessment",

@@ -381,6 +381,20 @@ OPTIMUM_NOT_PROVEN = Kind(
     "{method}: the best levels found in {checked:grouping} of records; others could keep up to {bound:.6f}, which "
     "a larger budget would tell",
 )
+FEWEST_CELLS = Kind(
+    "fewest-cells",
+    "{method}: {cost:cell} emptied where at least {bound:,g} are needed, so that at most {gap:.1f} % could be kept",
+)
+LEAST_COST_OF_CELLS = Kind(
+    "least-cost-of-cells",
+    "{method}: the emptied cells cost {cost:,.6g} by importance, where at least {bound:,.6g} is needed, so that at "
+    "most {gap:.1f} % of the cost could be saved",
+)
+LEAST_LOSS = Kind(
+    "least-loss",
+    "{method}: {attributes} lose {loss:.4f} % of their variation (SSE/SST); no groups of at least {k:,} lose less than "
+    "{bound:.4f} %, so that at most {gap:.2f} % of the loss could be saved",
+)
 HIERARCHY_PROPOSED = Kind(
     "hierarchy-proposed", "{method}: a hierarchy was proposed for {attributes}, since the schema has none"
 )

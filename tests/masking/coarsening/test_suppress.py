@@ -16,12 +16,15 @@ from plain_suppress import plain_own_category, plain_wildcards
 from microveil.errors import DataError, GuaranteeError, ParameterError
 from microveil.masking.coarsening.suppress import Suppress
 from microveil.masking.guarantees import guarantees_of
+from microveil.masking.notes import FEWEST_CELLS, LEAST_COST_OF_CELLS
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.datasets.sample_survey import survey
 from microveil.microdata.equivalence_classes import equivalence_classes_of
 from microveil.numerics.counting import equivalence_classes
 from microveil.numerics.counting.equivalence_classes import agreeing_sums
 from microveil.numerics.counting.local_suppression import kept_sets
+from microveil.progress import silent
+from microveil.randomness import Streams
 
 IntArray = npt.NDArray[np.int64]
 
@@ -303,3 +306,20 @@ def test_a_number_may_have_as_many_distinct_values_as_are_allowed() -> None:
     assert Suppress(k=2, most_values=3).mask(data, ["age"], seed=1).guarantees.k == 2
     with pytest.raises((DataError, ParameterError), match="more than 2 distinct values"):
         Suppress(k=2, most_values=2).mask(data, ["age"], seed=1)
+
+
+@pytest.mark.parametrize("settings", [{}, {"importance": (1.0, 2.5, 1.0)}, {"suppressed": "own category"}])
+def test_the_cost_is_told_beside_a_bound_below_it(settings: dict[str, Any]) -> None:
+    codes = np.random.default_rng(8).integers(0, 4, size=(60, 3))
+    method = Suppress(k=2, **settings)
+    notes = method._mask(table(codes), ("a0", "a1", "a2"), Streams(1), silent).notes
+    told = next(note for note in notes if note.kind in (FEWEST_CELLS, LEAST_COST_OF_CELLS))
+    release = method.mask(table(codes))
+    emptied = np.column_stack([release.data.missing_states(name) > 0 for name in release.data.names])
+    assert told.values["cost"] == pytest.approx(
+        float((emptied * np.array(settings.get("importance", (1, 1, 1)))).sum())
+    )
+    assert 0 < told.values["bound"] <= told.values["cost"]
+    assert str(told) in release.provenance.notes
+    without = Suppress(k=2, bound="none", **settings)._mask(table(codes), ("a0", "a1", "a2"), Streams(1), silent)
+    assert without.notes == tuple(note for note in notes if note != told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +21,8 @@ from microveil.masking.notes import (
     CELLS_OF_ATTRIBUTE,
     CELLS_OF_MEMBERS,
     CODES_ARE_VALUES,
+    FEWEST_CELLS,
+    LEAST_COST_OF_CELLS,
     NO_CELL_EMPTIED,
     Note,
 )
@@ -38,9 +40,14 @@ from microveil.microdata.equivalence_classes import EquivalenceClasses, equivale
 from microveil.microdata.microdata import FIRST_CODE, SYSTEM_MISSING, count
 from microveil.microdata.schema import KINDS
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
-from microveil.progress import Part, Progress
+from microveil.progress import Part, Progress, silent
 from microveil.randomness import Streams
 from microveil.typing import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from microveil.numerics.counting.nested_local_suppression import Keys
+
+_MOST_BOUNDED = 100_000  # records; of more there are too many combinations for a bound
 
 
 @parameterised
@@ -68,6 +75,11 @@ class Suppress(Method):
 
     A cell of an attribute that the schema declares as one of the household is emptied for all members who have the
     same value. Where that makes another combination rare, cells are emptied again, until k holds over the records.
+
+    A note tells how many cells are emptied, or their cost by importance, a lower bound that no suppression can fall
+    below, and the gap between the two. The bound is close where each record needs its own cells, as in `count =
+    "original"` or where an empty cell is a category. Where it is a wildcard the bound is far below: k-1 records without
+    any value agree with everybody, and would do for k, but nobody wants such a release.
 
     Recode first what has many categories; a numeric key with many distinct values is refused. The result is counted
     again at the end, as every guarantee is.
@@ -129,6 +141,12 @@ class Suppress(Method):
         default=100, help="a numeric key with more distinct values is refused", ge=1, le=MOST_RECORDS
     )
 
+    bound: Literal["none", "fast"] = parameter(
+        default="fast",
+        help="lower bound that the cost of the cells is told beside: none, or by linear programming where the table "
+        "has few different combinations (fast)",
+    )
+
     def __post_init__(self) -> None:
         if self.weighted and self.risk is None:
             raise ParameterError(
@@ -184,6 +202,8 @@ class Suppress(Method):
         else:
             self._check(released, attributes, targets)
         notes = [_note(self.name, attributes, suppressed)]
+        if self.bound != "none" and not listed and suppressed.any() and len(data) <= _MOST_BOUNDED:
+            notes += self._bound(self._keys(keys, attributes, masses), suppressed, targets)
         coded = tuple(name for name in used if keys[name].missing != "wildcard")
         if coded and self.suppressed == "wildcard":
             notes.append(CODES_ARE_VALUES(method=self.name, attributes=coded))
@@ -234,14 +254,36 @@ class Suppress(Method):
         self, data: Microdata, attributes: tuple[str, ...], masses: FloatArray, targets: FloatArray, progress: Progress
     ) -> BoolArray:
         """Which cells are emptied, a row for each record and a column for each attribute."""
-        from microveil.numerics.counting.nested_local_suppression import Keys, suppress_nested
+        from microveil.numerics.counting.nested_local_suppression import suppress_nested
 
-        classes = equivalence_classes_of(data, attributes, Part(progress, 0.0, 0.1))
+        keys = self._keys(data, attributes, masses, Part(progress, 0.0, 0.1))
+        return suppress_nested(keys, targets, Part(progress, 0.1, 1.0))
+
+    def _keys(
+        self, data: Microdata, attributes: tuple[str, ...], masses: FloatArray, progress: Progress = silent
+    ) -> Keys:
+        """The combinations of the keys, and what an empty cell is in each."""
+        from microveil.numerics.counting.nested_local_suppression import Keys
+
+        classes = equivalence_classes_of(data, attributes, progress)
         own = np.array([data[name].missing != "wildcard" for name in attributes])
         empty = np.array([_empty_code(data, name, classes, j) for j, name in enumerate(attributes)])
         alone = self.count == "original"
-        keys = Keys(classes.codes, classes.of_record, masses, self._costs(attributes), own, empty, alone)
-        return suppress_nested(keys, targets, Part(progress, 0.1, 1.0))
+        return Keys(classes.codes, classes.of_record, masses, self._costs(attributes), own, empty, alone)
+
+    def _bound(self, keys: Keys, suppressed: BoolArray, targets: FloatArray) -> tuple[Note, ...]:
+        from microveil.numerics.counting.suppression_bound import least_cost
+
+        least = least_cost(keys, float(targets[0]))
+        return () if least is None else (self._least_cost(keys.cost(suppressed), least),)
+
+    def _least_cost(self, cost: float, least: float) -> Note:
+        """The cost of the emptied cells beside its bound; without importance that is a whole number of cells."""
+        if self.importance is None:
+            least = math.ceil(least - 1e-6)
+        bound = min(cost, math.floor(1000 * least) / 1000)
+        kind = FEWEST_CELLS if self.importance is None else LEAST_COST_OF_CELLS
+        return kind(method=self.name, cost=cost, bound=bound, gap=100 * (1 - bound / cost))
 
     def _cells_for_all(
         self, data: Microdata, attributes: tuple[str, ...], listed: Iterable[Combination], progress: Progress
