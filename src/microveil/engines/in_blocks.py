@@ -34,6 +34,7 @@ from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.equivalence_classes import equivalence_classes_of
 from microveil.microdata.facts import Part
 from microveil.microdata.frames import open_frame
+from microveil.numerics.core.draws import uniforms
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.numerics.grouping.median_tree import MedianTree
 from microveil.numerics.grouping.simulated_annealing import loss_within
@@ -166,7 +167,7 @@ class _InBlocks:
 
         def of_part(number: int) -> FloatArray:
             part = table.part(number, schema, facts)
-            return _coordinates(method, part, names)[_BY_PLACE.uniforms(part.places, "tree") < share]
+            return _coordinates(method, part, names)[uniforms(_BY_PLACE, part.places, "tree") < share]
 
         found = self.job.engine.map(of_part, len(table.pieces), silent, f"{method.name}: a sample")
         return np.concatenate(found), max(1, round(largest * share))
@@ -290,7 +291,7 @@ def _coordinates(method: Microaggregation, part: Microdata, names: tuple[str, ..
     squares = np.zeros(len(columns))
     for column in columns.T:  # one after the other, so that rounding does not depend on how many records there are
         squares += column**2
-    return np.column_stack([columns, squares, _BY_PLACE.uniforms(part.places, "ties")])
+    return np.column_stack([columns, squares, uniforms(_BY_PLACE, part.places, "ties")])
 
 
 def _best_tree(sample: FloatArray, largest: int, attributes: int, k: int) -> MedianTree:

@@ -22,7 +22,7 @@ from microveil.engines.describing import LargeDescription, described
 from microveil.engines.masking import Job, carried_out
 from microveil.engines.scratch import REPLACED, moved_into_place, scratch_beside
 from microveil.engines.stored import StoredTable
-from microveil.engines.stored_facts import StoredFacts
+from microveil.engines.stored_facts import KnownFacts, StoredFacts
 from microveil.errors import FileError, GuaranteeError, OutputExistsError, ParameterError, SchemaError
 from microveil.losses import LossMeasure
 from microveil.masking import Method, Plan
@@ -33,6 +33,7 @@ from microveil.microdata import Microdata, Schema
 from microveil.microdata.equivalence_classes import equivalence_classes_of
 from microveil.microdata.frames import open_frame
 from microveil.microdata.microdata import digest_of_blocks
+from microveil.microdata.record_ids import ContentSum
 from microveil.progress import Progress, parts, silent
 from microveil.randomness import check_seed, draw_seed
 from microveil.registry import make
@@ -78,6 +79,25 @@ class LargeMicrodata:
             return Microdata(open_frame(table.read(part, schema.names)), schema).digest()
 
         return digest_of_blocks(self.engine.map(of_part, len(table.pieces), progress, "reading the table"))
+
+    def content_digest(self, progress: Progress = silent) -> str:
+        """The digest of its records in any order, where they have ids that are declared; else empty."""
+        table, schema = self.by_record, self.schema
+        if table.record_id is None:
+            return ""
+
+        def of_part(part: int) -> ContentSum:
+            found = table.part(part, schema, KnownFacts(len(table), schema, {})).content_sum
+            assert found is not None
+            return found
+
+        whole: ContentSum = self.engine.added(of_part, len(table.pieces), progress, "reading the records")
+        return whole.digest(schema.names)
+
+    @property
+    def by_record(self) -> StoredTable:
+        """The table, whose random numbers are drawn by the ids of its records where these are declared."""
+        return replace(self.table, record_id=self.schema.record_id)
 
     def equivalence_classes(self, attributes: Sequence[str] | None = None) -> Classes:
         """How many records share the combinations of the keys, or of other attributes."""
@@ -201,15 +221,17 @@ def protected(
     methods: list[Method] = [make("method", step.method, step.parameters) for step in plan.steps]
     if not methods:
         raise ParameterError("a plan needs at least one step")
-    table, engine = data.table, data.engine
-    schema = data.schema if plan.schema is None else complete_schema(table, plan.schema)
+    schema = data.schema if plan.schema is None else complete_schema(data.table, plan.schema)
+    data = replace(data, schema=schema)
+    table, engine = data.by_record, data.engine
+    table.refuse_repeated_ids(engine, silent)
     chosen = next((s for s in (seed, plan.seed) if s is not None), None)
     stages = iter(parts(progress, len(methods) + 2))
     digest = data.digest(next(stages))
     identifiers = schema.identifiers
     provenance = Provenance(
         (), draw_seed() if chosen is None else check_seed(chosen), digest, len(table), schema, versions={},
-        left_out=identifiers,
+        left_out=identifiers, content_digest=data.content_digest(),
     )  # fmt: skip
     with scratch_beside(out) as scratch:
         for number, (method, step) in enumerate(zip(methods, plan.steps, strict=True)):

@@ -17,7 +17,7 @@ from microveil.engines.base import COUNT, Engine
 from microveil.engines.stored import StoredTable, combinations_of_part, combined
 from microveil.errors import DataError
 from microveil.microdata import Microdata, Schema
-from microveil.microdata.facts import Counted, Facts, Part, next_beyond
+from microveil.microdata.facts import Counted, Facts, Found, Part, next_beyond
 from microveil.microdata.frames import open_frame
 from microveil.microdata.schema import Category
 from microveil.numerics.statistics.moment_sums import MomentSums
@@ -59,8 +59,14 @@ class KnownFacts(Facts):
         found: float | None = self._ask("next_value", name, value, up)
         return found
 
-    def once(self, what: str, find: Callable[[], Any]) -> Any:
-        return self._ask("once", what)
+    def gathered(
+        self,
+        what: str,
+        names: Sequence[str],
+        find: Callable[[Microdata], Found],
+        together: Callable[[Sequence[Found]], Any],
+    ) -> Any:
+        return self._ask("gathered", what)
 
     def _ask(self, *question: Any) -> Any:
         return self._found[question]
@@ -76,7 +82,7 @@ class StoredFacts(KnownFacts):
     @property
     def known(self) -> KnownFacts:
         """What was found so far."""
-        return KnownFacts(self.records, self._schema, self._found)
+        return KnownFacts(self.records, self._schema, dict(self._found))
 
     def read_by(self, schema: Schema) -> StoredFacts:
         """Those of the same table by another schema; what was counted need not be counted again."""
@@ -84,8 +90,14 @@ class StoredFacts(KnownFacts):
         facts._found |= {question: found for question, found in self._found.items() if question[0] == "counted"}
         return facts
 
-    def once(self, what: str, find: Callable[[], Any]) -> Any:
-        return self._first_time(("once", what), find)
+    def gathered(
+        self,
+        what: str,
+        names: Sequence[str],
+        find: Callable[[Microdata], Found],
+        together: Callable[[Sequence[Found]], Any],
+    ) -> Any:
+        return self._first_time(("gathered", what), lambda: together(self._over_parts(names, find, what)))
 
     def _ask(self, *question: Any) -> Any:
         kind, *about = question
@@ -97,7 +109,7 @@ class StoredFacts(KnownFacts):
         return self._found[question]
 
     def _over_parts(self, names: Sequence[str], work: Callable[[Microdata], Any], label: str) -> list[Any]:
-        table, schema, facts = self._table, self._schema.select(names), KnownFacts(self.records, self._schema, {})
+        table, schema, facts = self._table, self._schema.select(names), self.known
 
         def of_part(part: int) -> Any:
             return work(table.part(part, schema, facts))
