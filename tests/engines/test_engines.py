@@ -44,8 +44,15 @@ PLANS: Mapping[str, tuple[mv.Step, ...]] = {
     "bottom-code by count": (mv.Step("bottom-code", {"by": "count", "k": 40}, NUMBERS),),
     "recode to intervals": (mv.Step("recode", {"by": "width"}, NUMBERS),),
     "recode to labels": (mv.Step("recode", {"by": "frequency", "publish": "label"}, NUMBERS[:2]),),
+    "automatic recode": (mv.Step("recode", {"k": 6, "leave": 0.02}, ("age", "income", *CATEGORIES[:3])),),
+    "automatic recode to labels": (
+        mv.Step(
+            "recode", {"combinations": ("every pair >= 9", "sex >= 50 population"), "publish": "label"}, CATEGORIES
+        ),
+    ),
     "recode rare categories": (mv.Step("recode", {"by": "rare", "p": 3}, CATEGORIES),),
     "sampling": (mv.Step("sampling", {"share": 0.3}, CATEGORIES),),
+    "stratified sampling": (mv.Step("sampling", {"size": 1_001, "stratified": True}, CATEGORIES),),
     "rank-swapping": (mv.Step("rank-swapping", {}, (*NUMBERS, "education")),),
     "rank-swapping in buckets": (mv.Step("rank-swapping-buckets", {}, NUMBERS),),
     "individual-ranking": (mv.Step("individual-ranking", {"k": 5}, NUMBERS),),

@@ -59,6 +59,9 @@ class KnownFacts(Facts):
         found: float | None = self._ask("next_value", name, value, up)
         return found
 
+    def once(self, what: str, find: Callable[[], Any]) -> Any:
+        return self._ask("once", what)
+
     def gathered(
         self,
         what: str,
@@ -89,6 +92,9 @@ class StoredFacts(KnownFacts):
         facts = StoredFacts(self._table, schema, self._engine)
         facts._found |= {question: found for question, found in self._found.items() if question[0] == "counted"}
         return facts
+
+    def once(self, what: str, find: Callable[[], Any]) -> Any:
+        return self._first_time(("once", what), find)
 
     def gathered(
         self,

@@ -61,6 +61,10 @@ class Facts(ABC):
         """The values of some ranks, from 0, among the numbers of a column that are not missing."""
 
     @abstractmethod
+    def once(self, what: str, find: Callable[[], Any]) -> Any:
+        """What a method concludes from other facts, by whoever asks first; `what` names the question."""
+
+    @abstractmethod
     def gathered(
         self,
         what: str,
@@ -124,6 +128,9 @@ class FactsAtHand(Facts):
         values = self._data.numbers(name).values
         present = values[~np.isnan(values)]
         return np.asarray(np.partition(present, list(ranks))[list(ranks)])
+
+    def once(self, what: str, find: Callable[[], Any]) -> Any:
+        return find()
 
     def gathered(
         self,
