@@ -19,14 +19,15 @@ from microveil.attacks import Attack
 from microveil.engines.assessing import LargeAssessment, assessed
 from microveil.engines.base import Engine
 from microveil.engines.describing import LargeDescription, described
+from microveil.engines.guaranteeing import OF_CLASSES, check_requirable, guaranteed
 from microveil.engines.masking import Job, carried_out
 from microveil.engines.scratch import REPLACED, moved_into_place, scratch_beside
 from microveil.engines.stored import StoredTable
 from microveil.engines.stored_facts import KnownFacts, StoredFacts
-from microveil.errors import FileError, GuaranteeError, OutputExistsError, ParameterError, SchemaError
+from microveil.errors import FileError, OutputExistsError, ParameterError, SchemaError
 from microveil.losses import LossMeasure
 from microveil.masking import Method, Plan
-from microveil.masking.guarantees import check_requirements
+from microveil.masking.guarantees import Guarantees, check_requirements
 from microveil.masking.plan import PRIVATE
 from microveil.masking.release import Provenance, file_digest, manifest_path
 from microveil.microdata import Microdata, Schema
@@ -106,6 +107,13 @@ class LargeMicrodata:
             raise SchemaError("no attribute is a key; name the attributes whose combinations to count")
         classes = equivalence_classes_of(self.facts.counted(names).data, names)
         return Classes(classes.frequencies, classes.counts)
+
+    def guarantees(
+        self, attributes: Sequence[str] | None = None, confidential: Sequence[str] | None = None
+    ) -> Guarantees:
+        """What the table guarantees over its keys, or other attributes, for its confidential attributes, by counting
+        all records: k-anonymity, l-diversity and t-closeness in their forms, and the population by weights."""
+        return guaranteed(self, attributes, confidential)
 
     def protect(
         self,
@@ -215,9 +223,7 @@ def protected(
     if plan.shuffle or plan.new_ids:
         raise ParameterError("records in random order and new identifiers need the whole table in memory")
     require = check_requirements(plan.require)
-    for name in require:
-        if name != "k":
-            raise ParameterError(f"'{name}' can be required of tables in memory only; with an engine, k can")
+    check_requirable(require)
     methods: list[Method] = [make("method", step.method, step.parameters) for step in plan.steps]
     if not methods:
         raise ParameterError("a plan needs at least one step")
@@ -247,15 +253,11 @@ def protected(
         classes = None
         if schema.keys:
             classes = LargeMicrodata(table, schema, engine).equivalence_classes()
-        if "k" in require:
+        if require:
             if classes is None:
-                raise ParameterError("k is required, but no attribute is a key")
-            if classes.k < require["k"]:
-                below = classes.records_below(int(require["k"]))
-                raise GuaranteeError(
-                    f"the release falls short of k = {require['k']:g}: {below:,} records share their combination with "
-                    f"fewer; the least is {classes.k:,}"
-                )
+                raise ParameterError(f"{next(iter(require))} is required, but no attribute is a key")
+            of_keys = () if not set(require) & set(OF_CLASSES) else None
+            LargeMicrodata(table, schema, engine).guarantees(confidential=of_keys).check(require)
             provenance = replace(provenance, require=require)
         made = _write(table, schema, engine, scratch / "release", next(stages))
         manifest = _manifest(provenance, schema, made, len(table))
