@@ -22,7 +22,7 @@ from microveil.engines.describing import LargeDescription, described
 from microveil.engines.guaranteeing import OF_CLASSES, check_requirable, guaranteed
 from microveil.engines.masking import Job, carried_out
 from microveil.engines.scratch import REPLACED, moved_into_place, scratch_beside
-from microveil.engines.stored import StoredTable
+from microveil.engines.stored import StoredTable, declared_orders
 from microveil.engines.stored_facts import KnownFacts, StoredFacts
 from microveil.errors import FileError, OutputExistsError, ParameterError, SchemaError
 from microveil.losses import LossMeasure
@@ -30,7 +30,7 @@ from microveil.masking import Method, Plan
 from microveil.masking.guarantees import Guarantees, check_requirements
 from microveil.masking.plan import PRIVATE
 from microveil.masking.release import Provenance, file_digest, manifest_path
-from microveil.microdata import Microdata, Schema
+from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.equivalence_classes import equivalence_classes_of
 from microveil.microdata.frames import open_frame
 from microveil.microdata.microdata import digest_of_blocks
@@ -199,7 +199,13 @@ def complete_schema(table: StoredTable, schema: Schema | None, **roles: Any) -> 
 
     Roles whose numbers a release has anew are refused: for that all of them are needed at once.
     """
-    found = Microdata.of(table.read(0, table.names), schema, **roles).schema
+    known = [] if schema is None else list(schema.attributes)
+    ordered = {n: domain for n, domain in declared_orders(table.files).items() if schema is None or n not in schema}
+    known += [
+        Attribute(name=name, kind="ordinal", domain=domain, missing="own category") for name, domain in ordered.items()
+    ]
+    declared = Schema(known, None if schema is None else schema.panel) if known else schema
+    found = Microdata.of(table.read(0, table.names), declared, **roles).schema
     for role in ("household", "series", "node"):
         for name in found.having(role):
             raise SchemaError(

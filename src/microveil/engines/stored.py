@@ -25,6 +25,7 @@ from microveil.microdata.facts import Facts, Part
 from microveil.microdata.frames import open_frame
 from microveil.microdata.microdata import BLOCK
 from microveil.microdata.record_ids import numbers_of_ids, refuse_repeated, repeated_among
+from microveil.microdata.schema import Category
 from microveil.numerics.core.splitmix import finished
 from microveil.progress import Part as Stretch
 from microveil.progress import Progress
@@ -224,6 +225,21 @@ def row_numbers(table: pa.Table, among: pa.Table, names: Sequence[str]) -> pa.Ar
     found = order[at] if len(keys) else np.zeros(len(key), np.int64)
     known = keys[found] == key if len(keys) else np.zeros(len(key), bool)
     return pa.array(found, mask=~known)
+
+
+def declared_orders(files: Sequence[str]) -> dict[str, tuple[Category, ...]]:
+    """The categories of columns whose type in the files has them in order, those of all files one after the other."""
+    found: dict[str, dict[Category, None]] = {}
+    for file in files:
+        content = pq.ParquetFile(file)
+        ordered = [f.name for f in content.schema_arrow if pa.types.is_dictionary(f.type) and f.type.ordered]
+        for group in range(content.num_row_groups if ordered else 0):
+            cells = content.read_row_group(group, columns=ordered, use_threads=False)
+            for name in ordered:
+                held = (chunk.dictionary.to_pylist() for chunk in cells[name].chunks)
+                found.setdefault(name, {}).update(dict.fromkeys(value for values in held for value in values))
+    plain = {name: tuple(held) for name, held in found.items() if held}
+    return {name: held for name, held in plain.items() if all(isinstance(one, str | int | float) for one in held)}
 
 
 def file_of(folder: Path, part: int) -> Path:
