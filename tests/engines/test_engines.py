@@ -155,7 +155,7 @@ def test_the_number_of_files_and_records_of_a_part_change_nothing(
 
 def test_spark_releases_what_memory_releases(spark: Any, people: mv.Microdata, folder: Path, tmp_path: Path) -> None:
     large = mv.open(folder, "spark", people.schema, session=spark)
-    for number, label in enumerate(("correlated noise", "one after the other")):
+    for number, label in enumerate(("correlated noise", "automatic recode", "one after the other")):
         plan = mv.Plan(PLANS[label], seed=SEED)
         large.protect(plan, tmp_path / str(number))
         assert_same_cells(mv.protect(people, plan), tmp_path / str(number))

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from microveil.engines.base import COUNT
 from microveil.engines.stored_facts import StoredFacts
 from microveil.errors import DataError, ParameterError
-from microveil.masking.guarantees import Guarantees, guarantees_of
+from microveil.masking.guarantees import Diversity, Guarantees, guarantees_of
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.equivalence_classes import weights_of
 from microveil.microdata.facts import Part
@@ -45,7 +45,7 @@ def guaranteed(data: LargeMicrodata, keys: Sequence[str] | None, confidential: S
     if not names:
         raise ParameterError("no attribute is a key; declare keys, or name the attributes whose combinations to count")
     found = replace(guarantees_of(_standing(data, facts, names), names, ()), table=None)
-    diversity = {}
+    diversity: dict[str, Diversity] = {}
     for name in data.schema.confidential if confidential is None else confidential:
         if name not in names:
             _refuse_many_values(data, facts, name)
