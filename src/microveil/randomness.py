@@ -148,10 +148,6 @@ class Streams:
         """
         return self.generator_at(places, *labels).random(len(places))
 
-    def normals(self, places: range, *labels: str) -> FloatArray:
-        """A standard normal number for each of some consecutive records, by its place in the table alone."""
-        return normal_of(self.uniforms(places, *labels))
-
     def some_of(self, records: int, wanted: int, *labels: str) -> IntArray:
         """The numbers of so many records drawn without repetition, ascending; of all if no more are there.
 

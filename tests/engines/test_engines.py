@@ -44,8 +44,15 @@ PLANS: Mapping[str, tuple[mv.Step, ...]] = {
     "bottom-code by count": (mv.Step("bottom-code", {"by": "count", "k": 40}, NUMBERS),),
     "recode to intervals": (mv.Step("recode", {"by": "width"}, NUMBERS),),
     "recode to labels": (mv.Step("recode", {"by": "frequency", "publish": "label"}, NUMBERS[:2]),),
+    "automatic recode": (mv.Step("recode", {"k": 6, "leave": 0.02}, ("age", "income", *CATEGORIES[:3])),),
+    "automatic recode to labels": (
+        mv.Step(
+            "recode", {"combinations": ("every pair >= 9", "sex >= 50 population"), "publish": "label"}, CATEGORIES
+        ),
+    ),
     "recode rare categories": (mv.Step("recode", {"by": "rare", "p": 3}, CATEGORIES),),
     "sampling": (mv.Step("sampling", {"share": 0.3}, CATEGORIES),),
+    "stratified sampling": (mv.Step("sampling", {"size": 1_001, "stratified": True}, CATEGORIES),),
     "rank-swapping": (mv.Step("rank-swapping", {}, (*NUMBERS, "education")),),
     "rank-swapping in buckets": (mv.Step("rank-swapping-buckets", {}, NUMBERS),),
     "individual-ranking": (mv.Step("individual-ranking", {"k": 5}, NUMBERS),),
@@ -148,7 +155,7 @@ def test_the_number_of_files_and_records_of_a_part_change_nothing(
 
 def test_spark_releases_what_memory_releases(spark: Any, people: mv.Microdata, folder: Path, tmp_path: Path) -> None:
     large = mv.open(folder, "spark", people.schema, session=spark)
-    for number, label in enumerate(("correlated noise", "one after the other")):
+    for number, label in enumerate(("correlated noise", "automatic recode", "one after the other")):
         plan = mv.Plan(PLANS[label], seed=SEED)
         large.protect(plan, tmp_path / str(number))
         assert_same_cells(mv.protect(people, plan), tmp_path / str(number))
@@ -291,7 +298,7 @@ def test_what_needs_all_records_at_once_is_refused_in_a_sentence(
         ):
             with pytest.raises(mv.MicroveilError, match=words):
                 large.protect(mv.Plan((step,), seed=SEED), tmp_path / "out")
-        with pytest.raises(mv.MicroveilError, match="falls short of k = 3"):
+        with pytest.raises(mv.MicroveilError, match="to have k at least 3"):
             large.protect(mv.Plan(PLANS["pram"], seed=SEED, require={"k": 3}), tmp_path / "out")
     assert not list(tmp_path.iterdir())
 
@@ -377,7 +384,7 @@ def test_only_the_files_that_are_meant_are_counted(place: str, tmp_path: Path) -
     with mv.open(folder, "duckdb", people.schema) as large:
         assert large.equivalence_classes().k == 1
         plan = mv.Plan((mv.Step("pram", {"p": 1.0}, ("sex",)),), seed=SEED, require={"k": 2})
-        with pytest.raises(mv.MicroveilError, match="falls short of k = 2"):
+        with pytest.raises(mv.MicroveilError, match="to have k at least 2"):
             large.protect(plan, tmp_path / "out")
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from microveil.masking.manifest import Manifest
     from microveil.microdata import Schema
 
-_TAKEN = ("schema", "keys", "confidential", "identifiers", "weight", "strata")
+_TAKEN = ("schema", "keys", "confidential", "identifiers", "weight", "strata", "record_id")
 
 
 def opened(engine: str, path: Path, table: TableOptions, schema: Schema | None = None) -> LargeMicrodata:

@@ -152,6 +152,14 @@ HouseholdAttributes = Annotated[
     ),
 ]
 Strata = Annotated[str | None, columns("Strata of the sampling design.")]
+RecordId = Annotated[
+    str | None,
+    typer.Option(
+        help="The id of a record, an identifier: random numbers are drawn by it, so that the same records in another "
+        "order or in other files get the same ones.",
+        metavar="NAME",
+    ),
+]
 
 
 def split(names: str | None) -> list[str] | None:
@@ -191,6 +199,7 @@ class TableOptions:
     household: Household = None
     household_attributes: HouseholdAttributes = None
     strata: Strata = None
+    record_id: RecordId = None
     nominal: Nominal = None
     ordinal: Ordinal = None
     numeric: Numeric = None
@@ -217,6 +226,7 @@ class TableOptions:
         return {
             "weight": self.weight,
             "household": self.household,
+            "record_id": self.record_id,
             "series": self.series,
             "graph": self.graph,
             "node": self.node,
@@ -227,9 +237,11 @@ class TableOptions:
 
 
 def with_table_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with a parameter `table: TableOptions` takes each of these options by itself."""
-    shared = inspect.signature(TableOptions, eval_str=True).parameters
+    """A command with a parameter `table: TableOptions` takes each of these options by itself, but for those of which it
+    has one of its own."""
     own = inspect.signature(command, eval_str=True).parameters
+    every = inspect.signature(TableOptions, eval_str=True).parameters
+    shared = {name: parameter for name, parameter in every.items() if name not in own}
 
     @wraps(command)
     def expanded(**given: Any) -> None:

@@ -72,7 +72,7 @@ class _Column:
             states = data.missing_states(name)
             numbers = ColumnSums.of(data.matrix([name])) if data[name].kind == "numeric" else None
         except DataError as problem:  # what one looks for here, so it must not end the description
-            return cls(0, 0, None, distinct, f"{problem}, counted from record {data.places.start + 1:,} on")
+            return cls(0, 0, None, distinct, f"{problem}, counted from record {data.range_of_places.start + 1:,} on")
         return cls(int((states > 0).sum()), int((states > 1).sum()), numbers, distinct)
 
     def __add__(self, other: _Column) -> _Column:

@@ -34,10 +34,11 @@ from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.equivalence_classes import equivalence_classes_of
 from microveil.microdata.facts import Part
 from microveil.microdata.frames import open_frame
+from microveil.numerics.core.draws import uniforms
 from microveil.numerics.grouping.local_search import loss_within
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.numerics.grouping.median_tree import MedianTree
-from microveil.numerics.grouping.sums_of_squares import squares_lost
+from microveil.numerics.grouping.sums_of_squares import changes_lost
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.progress import Progress, parts, silent
 from microveil.randomness import Streams
@@ -104,6 +105,24 @@ class _Sorted(NamedTuple):
     sample: pa.Table
 
 
+class _Extra(NamedTuple):
+    """By how many per cent the loss is larger than without blocks, give or take the error, which is twice the standard
+    error of the difference to what is true of all records, and in how many records that was seen."""
+
+    loss: float
+    error: float
+    compared: int
+
+
+class _Lost(NamedTuple):
+    """What became of some records, the squares that each lost, in units of the deviations in the whole table, and the
+    groups of those that share their masked values."""
+
+    masked: Masked
+    squares: FloatArray
+    groups: IntArray
+
+
 class _OfBlock(NamedTuple):
     types: Mapping[str, pa.DataType]
     attributes: tuple[Attribute, ...]
@@ -141,7 +160,7 @@ class _InBlocks:
         sorted_parts = self._sorted_by_leaf(tree)
         sizes: IntArray = np.sum([part.sizes for part in sorted_parts], axis=0, dtype=np.int64)
         blocks = tree.joined(sizes, _LEAST_GROUPS * self.method.k)
-        extra, compared = self._extra_loss(blocks, pa.concat_tables([part.sample for part in sorted_parts]))
+        extra = self._extra_loss(blocks, pa.concat_tables([part.sample for part in sorted_parts]))
         done = self._masked_blocks(blocks, progress)
         types = common_types([block.types for block in done])
         self._put_back(len(done), types)
@@ -150,8 +169,9 @@ class _InBlocks:
             attributes=self.names,
             blocks=len(done),
             smallest=min(block.records for block in done),
-            extra=extra,
-            compared=compared,
+            extra=extra.loss,
+            error=extra.error,
+            compared=extra.compared,
         )
         for inner in ("sorted", "masked"):
             shutil.rmtree(self.folder / inner)
@@ -166,7 +186,7 @@ class _InBlocks:
 
         def of_part(number: int) -> FloatArray:
             part = table.part(number, schema, facts)
-            return _coordinates(method, part, names)[_BY_PLACE.uniforms(part.places, "tree") < share]
+            return _coordinates(method, part, names)[uniforms(_BY_PLACE, part.places, "tree") < share]
 
         found = self.job.engine.map(of_part, len(table.pieces), silent, f"{method.name}: a sample")
         return np.concatenate(found), max(1, round(largest * share))
@@ -201,7 +221,7 @@ class _InBlocks:
             found = [_read_batch(_file_of(sorted_in, part), leaf) for part in range(parts_of_table) for leaf in leaves]
             cells = pa.Table.from_batches(found)
             cells = cells.take(pa.array(np.argsort(cells[_PLACE].to_numpy()))).combine_chunks()
-            masked, _ = mask.of(cells)
+            masked = mask.of(cells).masked
             places = cells[_PLACE].to_numpy()
             made = pa.table({**masked.columns, _PLACE: cells[_PLACE]})
             _write_batches(_file_of(folder / "masked", number), made, np.diff(np.searchsorted(places, starts)))
@@ -213,8 +233,8 @@ class _InBlocks:
     def _mask(self) -> _Mask:
         return _Mask(self.method, self.names, self.schema, self.facts, self.job.streams)
 
-    def _extra_loss(self, blocks: Sequence[tuple[int, ...]], sample: pa.Table) -> tuple[float, int]:
-        """By how many per cent the loss is larger than without blocks, and in how many records that was seen.
+    def _extra_loss(self, blocks: Sequence[tuple[int, ...]], sample: pa.Table) -> _Extra:
+        """By how much the loss is larger than without blocks.
 
         The records of a sample lie farther apart, so that more of them are near a border: with a share s of all
         records, s^(-1/d) times as many in d dimensions. What the sample loses is brought back by that. Where records
@@ -226,14 +246,18 @@ class _InBlocks:
         block = block_of_leaf[sample[_LEAF].to_numpy()]
         compared = np.bincount(block, minlength=len(blocks))[block] >= self.method.k
         if not compared.any():
-            return 0.0, 0
+            return _Extra(0.0, 0.0, 0)
         mask, block = self._mask(), block[compared]
         sample = sample.filter(pa.array(compared)).combine_chunks()
-        as_one = mask.of(sample)[1]
-        apart = sum(mask.of(sample.filter(pa.array(block == number)))[1] for number in np.unique(block))
+        as_one, apart = mask.of(sample), np.zeros(len(sample))
+        for number in np.unique(block):
+            apart[block == number] = mask.of(sample.filter(pa.array(block == number))).squares
         share = min(1.0, COMPARED / len(self.job.table))
-        extra = (apart / as_one - 1.0) * share ** (1.0 / len(self.names)) if as_one > 0 else 0.0
-        return 100.0 * extra, len(sample)
+        nearer = share ** (1.0 / len(self.names))
+        ratio, error = _larger(apart, as_one.squares, as_one.groups)
+        # the loss of all records is left to chance as well, with 1 / s times as many groups
+        error = 2.0 * error * float(np.sqrt(nearer**2 + share)) if share < 1.0 else 0.0
+        return _Extra(100.0 * nearer * ratio, 100.0 * error, len(sample))
 
     def _put_back(self, blocks: int, types: Mapping[str, pa.DataType]) -> None:
         """The masked records of all blocks as newer columns of the parts."""
@@ -262,24 +286,35 @@ class _Mask:
     facts: KnownFacts
     streams: Streams
 
-    def of(self, cells: pa.Table) -> tuple[Masked, float]:
-        """What became of them, and the squares that are lost, in units of the deviations in the whole table."""
+    def of(self, cells: pa.Table) -> _Lost:
         part = Part(range(len(cells)), self.facts)
         data = Microdata(open_frame(cells.select(list(self.schema.names)).combine_chunks()), self.schema, part=part)
         masked = self.method._mask(data, self.names, self.streams, silent)
         released = data.with_columns(masked.columns, masked.attributes).select(self.names)
-        self._refuse_fewer_than_k(released)
+        classes = equivalence_classes_of(released, self.names)
+        self._refuse_fewer_than_k(int(classes.frequencies.min()))
         moments = self.facts.moments(self.names)
         scaling = Scaling(moments.mean, moments.deviation)
-        return masked, squares_lost(*(scaling.apply(table.matrix(self.names)) for table in (data, released)))
+        changes = changes_lost(*(scaling.apply(table.matrix(self.names)) for table in (data, released)))
+        return _Lost(masked, np.nansum(changes**2, axis=1), classes.of_record)
 
-    def _refuse_fewer_than_k(self, released: Microdata) -> None:
-        reached = int(equivalence_classes_of(released, self.names).frequencies.min())
+    def _refuse_fewer_than_k(self, reached: int) -> None:
         if reached < self.method.k:
             raise GuaranteeError(
                 f"{self.method.name}: counted again, {reached:,} records share a combination, fewer than k = "
                 f"{self.method.k:,}; nothing was released"
             )
+
+
+def _larger(one: FloatArray, other: FloatArray, groups: IntArray) -> tuple[float, float]:
+    """By what share the sum of what records lose is larger than that of what they lose otherwise, and the standard
+    error of this ratio, with the records that share a group taken together, for they do not lose independently."""
+    total = float(other.sum())
+    if total <= 0:
+        return 0.0, 0.0
+    ratio = float(one.sum()) / total
+    residuals = np.bincount(groups, weights=one - ratio * other)
+    return ratio - 1.0, float(np.sqrt((residuals**2).sum())) / total
 
 
 def _coordinates(method: Microaggregation, part: Microdata, names: tuple[str, ...]) -> FloatArray:
@@ -290,7 +325,7 @@ def _coordinates(method: Microaggregation, part: Microdata, names: tuple[str, ..
     squares = np.zeros(len(columns))
     for column in columns.T:  # one after the other, so that rounding does not depend on how many records there are
         squares += column**2
-    return np.column_stack([columns, squares, _BY_PLACE.uniforms(part.places, "ties")])
+    return np.column_stack([columns, squares, uniforms(_BY_PLACE, part.places, "ties")])
 
 
 def _best_tree(sample: FloatArray, largest: int, attributes: int, k: int) -> MedianTree:

@@ -19,20 +19,22 @@ from microveil.attacks import Attack
 from microveil.engines.assessing import LargeAssessment, assessed
 from microveil.engines.base import Engine
 from microveil.engines.describing import LargeDescription, described
+from microveil.engines.guaranteeing import OF_CLASSES, check_requirable, guaranteed
 from microveil.engines.masking import Job, carried_out
 from microveil.engines.scratch import REPLACED, moved_into_place, scratch_beside
-from microveil.engines.stored import StoredTable
-from microveil.engines.stored_facts import StoredFacts
-from microveil.errors import FileError, GuaranteeError, OutputExistsError, ParameterError, SchemaError
+from microveil.engines.stored import StoredTable, declared_orders
+from microveil.engines.stored_facts import KnownFacts, StoredFacts
+from microveil.errors import FileError, OutputExistsError, ParameterError, SchemaError
 from microveil.losses import LossMeasure
 from microveil.masking import Method, Plan
-from microveil.masking.guarantees import check_requirements
+from microveil.masking.guarantees import Guarantees, check_requirements
 from microveil.masking.plan import PRIVATE
 from microveil.masking.release import Provenance, file_digest, manifest_path
-from microveil.microdata import Microdata, Schema
+from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.equivalence_classes import equivalence_classes_of
 from microveil.microdata.frames import open_frame
 from microveil.microdata.microdata import digest_of_blocks
+from microveil.microdata.record_ids import ContentSum
 from microveil.progress import Progress, parts, silent
 from microveil.randomness import check_seed, draw_seed
 from microveil.registry import make
@@ -79,6 +81,25 @@ class LargeMicrodata:
 
         return digest_of_blocks(self.engine.map(of_part, len(table.pieces), progress, "reading the table"))
 
+    def content_digest(self, progress: Progress = silent) -> str:
+        """The digest of its records in any order, where they have ids that are declared; else empty."""
+        table, schema = self.by_record, self.schema
+        if table.record_id is None:
+            return ""
+
+        def of_part(part: int) -> ContentSum:
+            found = table.part(part, schema, KnownFacts(len(table), schema, {})).content_sum
+            assert found is not None
+            return found
+
+        whole: ContentSum = self.engine.added(of_part, len(table.pieces), progress, "reading the records")
+        return whole.digest(schema.names)
+
+    @property
+    def by_record(self) -> StoredTable:
+        """The table, whose random numbers are drawn by the ids of its records where these are declared."""
+        return replace(self.table, record_id=self.schema.record_id)
+
     def equivalence_classes(self, attributes: Sequence[str] | None = None) -> Classes:
         """How many records share the combinations of the keys, or of other attributes."""
         names = tuple(attributes or self.schema.keys)
@@ -86,6 +107,13 @@ class LargeMicrodata:
             raise SchemaError("no attribute is a key; name the attributes whose combinations to count")
         classes = equivalence_classes_of(self.facts.counted(names).data, names)
         return Classes(classes.frequencies, classes.counts)
+
+    def guarantees(
+        self, attributes: Sequence[str] | None = None, confidential: Sequence[str] | None = None
+    ) -> Guarantees:
+        """What the table guarantees over its keys, or other attributes, for its confidential attributes, by counting
+        all records: k-anonymity, l-diversity and t-closeness in their forms, and the population by weights."""
+        return guaranteed(self, attributes, confidential)
 
     def protect(
         self,
@@ -171,7 +199,13 @@ def complete_schema(table: StoredTable, schema: Schema | None, **roles: Any) -> 
 
     Roles whose numbers a release has anew are refused: for that all of them are needed at once.
     """
-    found = Microdata.of(table.read(0, table.names), schema, **roles).schema
+    known = [] if schema is None else list(schema.attributes)
+    ordered = {n: domain for n, domain in declared_orders(table.files).items() if schema is None or n not in schema}
+    known += [
+        Attribute(name=name, kind="ordinal", domain=domain, missing="own category") for name, domain in ordered.items()
+    ]
+    declared = Schema(known, None if schema is None else schema.panel) if known else schema
+    found = Microdata.of(table.read(0, table.names), declared, **roles).schema
     for role in ("household", "series", "node"):
         for name in found.having(role):
             raise SchemaError(
@@ -195,21 +229,21 @@ def protected(
     if plan.shuffle or plan.new_ids:
         raise ParameterError("records in random order and new identifiers need the whole table in memory")
     require = check_requirements(plan.require)
-    for name in require:
-        if name != "k":
-            raise ParameterError(f"'{name}' can be required of tables in memory only; with an engine, k can")
+    check_requirable(require)
     methods: list[Method] = [make("method", step.method, step.parameters) for step in plan.steps]
     if not methods:
         raise ParameterError("a plan needs at least one step")
-    table, engine = data.table, data.engine
-    schema = data.schema if plan.schema is None else complete_schema(table, plan.schema)
+    schema = data.schema if plan.schema is None else complete_schema(data.table, plan.schema)
+    data = replace(data, schema=schema)
+    table, engine = data.by_record, data.engine
+    table.refuse_repeated_ids(engine, silent)
     chosen = next((s for s in (seed, plan.seed) if s is not None), None)
     stages = iter(parts(progress, len(methods) + 2))
     digest = data.digest(next(stages))
     identifiers = schema.identifiers
     provenance = Provenance(
         (), draw_seed() if chosen is None else check_seed(chosen), digest, len(table), schema, versions={},
-        left_out=identifiers,
+        left_out=identifiers, content_digest=data.content_digest(),
     )  # fmt: skip
     with scratch_beside(out) as scratch:
         for number, (method, step) in enumerate(zip(methods, plan.steps, strict=True)):
@@ -225,15 +259,11 @@ def protected(
         classes = None
         if schema.keys:
             classes = LargeMicrodata(table, schema, engine).equivalence_classes()
-        if "k" in require:
+        if require:
             if classes is None:
-                raise ParameterError("k is required, but no attribute is a key")
-            if classes.k < require["k"]:
-                below = classes.records_below(int(require["k"]))
-                raise GuaranteeError(
-                    f"the release falls short of k = {require['k']:g}: {below:,} records share their combination with "
-                    f"fewer; the least is {classes.k:,}"
-                )
+                raise ParameterError(f"{next(iter(require))} is required, but no attribute is a key")
+            of_keys = () if not set(require) & set(OF_CLASSES) else None
+            LargeMicrodata(table, schema, engine).guarantees(confidential=of_keys).check(require)
             provenance = replace(provenance, require=require)
         made = _write(table, schema, engine, scratch / "release", next(stages))
         manifest = _manifest(provenance, schema, made, len(table))

@@ -120,7 +120,8 @@ def per_record(job: Job) -> Done:
     if sum(part.released for part in done) == len(table):
         return Done(table.with_newer(folder, types), tuple(changed.values()), notes)
     left = [file_of(folder, number) for number, part in enumerate(done) if part.released]
-    return Done(replace(StoredTable.of_files(left), types=types), tuple(changed.values()), notes)
+    sample = replace(StoredTable.of_files(left), types=types, record_id=table.record_id)
+    return Done(sample, tuple(changed.values()), notes)
 
 
 def _described(of_parts: Sequence[Sequence[Attribute]]) -> dict[str, Attribute]:

@@ -33,11 +33,13 @@ def open(  # noqa: A001 - the name that a user types
     identifiers: Sequence[str] | None = None,
     weight: str | None = None,
     strata: Sequence[str] | None = None,
+    record_id: str | None = None,
 ) -> LargeMicrodata:
     """A table that may be longer than memory: a folder or pattern of Parquet or CSV files with the same columns.
 
     The order of the records is that of the files by name. Where the schema is silent, kinds are guessed by the first
-    part of the records. `session` is the Spark session of a cluster; without one, Spark runs on this machine.
+    part of the records. Random numbers are drawn by the `record_id`, if one is named: then the order of the records and
+    files changes nothing. `session` is the Spark session of a cluster; without one, Spark runs on this machine.
     """
     if engine not in ENGINES:
         raise ParameterError(f"engine = {engine!r} is not allowed; it is 'duckdb' or 'spark'")
@@ -49,8 +51,9 @@ def open(  # noqa: A001 - the name that a user types
         if not len(table):
             raise FileError(files[0], "the table has no records")
         complete = complete_schema(
-            table, schema, keys=keys, confidential=confidential, identifiers=identifiers, weight=weight, strata=strata
-        )
+            table, schema, keys=keys, confidential=confidential, identifiers=identifiers, weight=weight, strata=strata,
+            record_id=record_id,
+        )  # fmt: skip
         made = undone.enter_context(_started(engine, session))
         return LargeMicrodata(table, complete, made, undone.pop_all())
 

@@ -18,13 +18,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from microveil.engines.base import COUNT
+from microveil.engines.base import COUNT, Engine
 from microveil.errors import DataError, FileError, ParameterError
 from microveil.microdata import Microdata, Schema
 from microveil.microdata.facts import Facts, Part
 from microveil.microdata.frames import open_frame
 from microveil.microdata.microdata import BLOCK
+from microveil.microdata.record_ids import numbers_of_ids, refuse_repeated, repeated_among
+from microveil.microdata.schema import Category
+from microveil.numerics.core.splitmix import finished
+from microveil.progress import Part as Stretch
+from microveil.progress import Progress
+from microveil.typing import Bits
 
+_IDS_AT_HAND = 2**24
 PARQUET, DELIMITED = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
 
 
@@ -40,12 +47,14 @@ class Piece(NamedTuple):
 class StoredTable:
     """Columns in Parquet files, and newer ones in folders with a file for each part.
 
-    `types` are those of all columns as they are now, by name and in order.
+    `types` are those of all columns as they are now, by name and in order. By the column `record_id`, if there is one,
+    random numbers are drawn.
     """
 
     pieces: tuple[tuple[Piece, ...], ...]
     types: Mapping[str, pa.DataType]
     newer: Mapping[str, str] = field(default_factory=dict)
+    record_id: str | None = None
 
     @classmethod
     def of_files(cls, files: Sequence[Path], records_of_part: int | None = None) -> StoredTable:
@@ -107,7 +116,38 @@ class StoredTable:
 
     def part(self, part: int, schema: Schema, facts: Facts) -> Microdata:
         """One part with the columns that the schema lists."""
-        return Microdata(open_frame(self.read(part, schema.names)), schema, part=Part(self.places(part), facts))
+        cells = open_frame(self.read(part, schema.names))
+        return Microdata(cells, schema, part=Part(self.places(part), facts), ids=self.ids(part))
+
+    def ids(self, part: int) -> Bits | None:
+        """The numbers of the ids of the records of a part, where ids are declared."""
+        name = self.record_id
+        return None if name is None else numbers_of_ids(self.read(part, [name])[name].combine_chunks(), name)
+
+    def refuse_repeated_ids(self, engine: Engine, progress: Progress) -> None:
+        """Refuse ids of which any comes twice; so many are compared at a time as fit into memory."""
+        name, parts = self.record_id, range(len(self.pieces))
+        if name is None:
+            return
+        shares, repeated = -(-len(self) // _IDS_AT_HAND), np.zeros(0, dtype=np.uint64)
+        for share in range(shares):
+
+            def of_part(part: int, share: int = share) -> Bits:
+                numbers = self.ids(part)
+                assert numbers is not None
+                return np.asarray(numbers[finished(numbers) % np.uint64(shares) == share])
+
+            stretch = Stretch(progress, share / shares, (share + 1) / shares)
+            found = engine.map(of_part, len(parts), stretch, "comparing ids")
+            repeated = np.concatenate([repeated, repeated_among(np.concatenate(found))])
+        if len(repeated):  # different texts may have the same number
+            refuse_repeated(pa.concat_arrays([self._with_ids_among(repeated, part) for part in parts]), name)
+
+    def _with_ids_among(self, numbers: Bits, part: int) -> pa.Array:
+        name, own = self.record_id, self.ids(part)
+        assert name is not None
+        assert own is not None
+        return self.read(part, [name])[name].combine_chunks().filter(pa.array(np.isin(own, numbers)))
 
     def with_newer(self, folder: Path, types: Mapping[str, pa.DataType]) -> StoredTable:
         """The table in which these columns are replaced by those in a folder."""
@@ -185,6 +225,21 @@ def row_numbers(table: pa.Table, among: pa.Table, names: Sequence[str]) -> pa.Ar
     found = order[at] if len(keys) else np.zeros(len(key), np.int64)
     known = keys[found] == key if len(keys) else np.zeros(len(key), bool)
     return pa.array(found, mask=~known)
+
+
+def declared_orders(files: Sequence[str]) -> dict[str, tuple[Category, ...]]:
+    """The categories of columns whose type in the files has them in order, those of all files one after the other."""
+    found: dict[str, dict[Category, None]] = {}
+    for file in files:
+        content = pq.ParquetFile(file)
+        ordered = [f.name for f in content.schema_arrow if pa.types.is_dictionary(f.type) and f.type.ordered]
+        for group in range(content.num_row_groups if ordered else 0):
+            cells = content.read_row_group(group, columns=ordered, use_threads=False)
+            for name in ordered:
+                held = (chunk.dictionary.to_pylist() for chunk in cells[name].chunks)
+                found.setdefault(name, {}).update(dict.fromkeys(value for values in held for value in values))
+    plain = {name: tuple(held) for name, held in found.items() if held}
+    return {name: held for name, held in plain.items() if all(isinstance(one, str | int | float) for one in held)}
 
 
 def file_of(folder: Path, part: int) -> Path:

@@ -16,7 +16,7 @@ from microveil.engines.base import COUNT, Engine
 from microveil.engines.stored import StoredTable, combinations_of_part, combined
 from microveil.errors import DataError
 from microveil.microdata import Microdata, Schema
-from microveil.microdata.facts import Counted, Facts, Part, next_beyond
+from microveil.microdata.facts import Counted, Facts, Found, Part, next_beyond
 from microveil.microdata.frames import open_frame
 from microveil.microdata.schema import Category
 from microveil.microdata.tables import Sum
@@ -73,6 +73,15 @@ class KnownFacts(Facts):
     def once(self, what: str, find: Callable[[], Any]) -> Any:
         return self._ask("once", what)
 
+    def gathered(
+        self,
+        what: str,
+        names: Sequence[str],
+        find: Callable[[Microdata], Found],
+        together: Callable[[Sequence[Found]], Any],
+    ) -> Any:
+        return self._ask("gathered", what)
+
     def _ask(self, *question: Any) -> Any:
         return self._found[question]
 
@@ -87,7 +96,7 @@ class StoredFacts(KnownFacts):
     @property
     def known(self) -> KnownFacts:
         """What was found so far."""
-        return KnownFacts(self.records, self._schema, self._found)
+        return KnownFacts(self.records, self._schema, dict(self._found))
 
     def read_by(self, schema: Schema) -> StoredFacts:
         """Those of the same table by another schema; what was counted need not be counted again."""
@@ -97,6 +106,15 @@ class StoredFacts(KnownFacts):
 
     def once(self, what: str, find: Callable[[], Any]) -> Any:
         return self._first_time(("once", what), find)
+
+    def gathered(
+        self,
+        what: str,
+        names: Sequence[str],
+        find: Callable[[Microdata], Found],
+        together: Callable[[Sequence[Found]], Any],
+    ) -> Any:
+        return self._first_time(("gathered", what), lambda: together(self._over_parts(names, find, what)))
 
     def _ask(self, *question: Any) -> Any:
         kind, *about = question
@@ -115,7 +133,7 @@ class StoredFacts(KnownFacts):
         return found
 
     def _of_part(self, names: Sequence[str], work: Callable[[Microdata], Any]) -> Callable[[int], Any]:
-        table, schema, facts = self._table, self._schema.select(names), KnownFacts(self.records, self._schema, {})
+        table, schema, facts = self._table, self._schema.select(names), self.known
 
         def of_part(part: int) -> Any:
             return work(table.part(part, schema, facts))

@@ -238,6 +238,11 @@ class Method(Parameterised, ABC):
         if earlier is not None and earlier.new_ids:
             raise ParameterError("this release has new identifiers already, which are given after the last step")
         table = as_microdata(data)
+        if earlier is not None and earlier.content_digest and isinstance(table.places, range):
+            raise ParameterError(
+                "a release that was read from a file does not have the ids of its records, by which random numbers are "
+                "drawn, so no step can be added to it; carry out all steps on the original"
+            )
         chosen = self._chosen(table, attributes)
         _refuse_numbers_of_units(table, chosen)
         if len(table) == 0:
@@ -248,7 +253,7 @@ class Method(Parameterised, ABC):
         identifiers = table.schema.identifiers
         before = earlier or Provenance(
             (), seed, table.digest(), len(table), table.schema, dialect=_dialect(table),
-            versions={}, keep_household_ids=keep_household_ids,
+            versions={}, keep_household_ids=keep_household_ids, content_digest=table.content_digest(),
         )  # fmt: skip
         provenance = self.next_step(before, table.schema.collapsed(chosen), identifiers)
         streams = provenance.streams_of_step(table, joint=self.is_joint)

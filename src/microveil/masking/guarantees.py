@@ -225,6 +225,8 @@ class Guarantees:
     degree_sizes: IntArray | None = field(default=None, repr=False)
     # the keys as they are told to people: a series by its name
     named: tuple[str, ...] = field(default=(), repr=False)
+    # for how many records each of `per_record` stands, where that is not itself
+    repeats: IntArray | None = field(default=None, repr=False)
     # the table that was counted, in which combinations of other attributes can be counted too
     table: Microdata | None = field(default=None, repr=False, compare=False)
 
@@ -268,7 +270,16 @@ class Guarantees:
 
     def below(self, k: int) -> int:
         """How many records share their combination of keys with fewer than k records, themselves included."""
-        return int((self.per_record < k).sum())
+        return int(self._repeats[self.per_record < k].sum())
+
+    @property
+    def records(self) -> int:
+        """The number of records that were counted."""
+        return int(self._repeats.sum())
+
+    @property
+    def _repeats(self) -> IntArray:
+        return np.ones(len(self.per_record), dtype=np.int64) if self.repeats is None else self.repeats
 
     def below_without_wildcards(self, k: int) -> int:
         """The same when empty cells agree with empty cells only."""
@@ -283,7 +294,7 @@ class Guarantees:
         if name == "population":
             return float(self.k) if self.population is None else self.population
         if name == "average-risk":
-            return float((1.0 / self.per_record).mean()) if len(self.per_record) else 0.0
+            return float(np.average(1.0 / self.per_record, weights=self._repeats)) if len(self.per_record) else 0.0
         if name == "degree-k":
             if self.degree_k is None:
                 raise ParameterError("'degree-k' is about the links of a graph, and the records have none")
@@ -339,7 +350,7 @@ class Guarantees:
             few = self.degree_sizes[self.degree_sizes < wanted]
             return f"{count(int(few.sum()), 'node')} share their number of links with fewer than {wanted:g} nodes"
         if name == "average-risk":
-            return f"{count(len(self.per_record), 'record')} are in {count(self.classes, 'class', 'classes')}"
+            return f"{count(self.records, 'record')} are in {count(self.classes, 'class', 'classes')}"
         if name not in _OF_CLASSES:
             sizes = self.sizes if name == "k" or self.populations is None else self.populations
             what = f"fewer than {wanted:g} records" if name == "k" else f"a population below {wanted:g}"
@@ -486,7 +497,8 @@ def guarantees_of(
     classes = equivalence_classes_of(data, keys, progress)
     diversity = {name: _diversity(data, classes, name, c) for name in confidential if name not in keys}
     found = Guarantees.of(classes, weighted=data.schema.weight is not None, diversity=diversity)
-    return replace(found, named=data.schema.collapsed(keys), degree_sizes=degrees, table=data)
+    repeats = None if data.part is None else data.part.counts
+    return replace(found, named=data.schema.collapsed(keys), degree_sizes=degrees, repeats=repeats, table=data)
 
 
 def _diversity(data: Microdata, classes: EquivalenceClasses, name: str, c: float) -> Diversity:
@@ -497,7 +509,7 @@ def _diversity(data: Microdata, classes: EquivalenceClasses, name: str, c: float
     of_record = classes.of_record[known]
     values = np.unique(codes[known], return_inverse=True)[1].reshape(-1)
     counted, intervals, proposed = classes_of_values(data, name, known, values)
-    ones = np.ones(len(values))
+    ones = data.counts[known].astype(np.float64)
     table = _by_class(classes, of_record, counted, ones)
     filled = np.diff(table.indptr) > 0  # the others have no known value at all
     measures = {name: np.full(len(classes), np.nan) for name in _OF_CLASSES}
@@ -556,7 +568,7 @@ def classes_of_values(
         )  # masking may give numbers that are not listed
         positions, names = hierarchy.positions_of_numbers(listed[between], level), hierarchy.categories(level)
     else:
-        intervals = hierarchy or equal_frequency(present, [_PROPOSED])
+        intervals = hierarchy or equal_frequency(present, [_PROPOSED], data.counts[known][~np.isnan(numbers)])
         positions, names = intervals.positions_of_numbers(present, 1), intervals.categories(1)
     codes = values + len(names)  # missing cells that are values of their own stay so
     codes[~np.isnan(numbers)] = positions

@@ -20,6 +20,8 @@ class HasDigest(Protocol):
 
     def digest(self) -> str: ...
 
+    def content_digest(self) -> str: ...
+
 
 @dataclass(frozen=True)
 class Manifest:
@@ -68,8 +70,9 @@ class Manifest:
         return bool(self._part("output").get("edges_sha256") == file_digest(Path(path)))
 
     def was_made_from(self, data: HasDigest) -> bool:
-        """Whether this table is the original of the release."""
-        return bool(self._part("input").get("digest") == data.digest())
+        """Whether this table is the original of the release; with ids of records, whatever their order."""
+        content = self._part("input").get("content_digest")
+        return bool(content == data.content_digest() if content else self._part("input").get("digest") == data.digest())
 
     def plan_for(self, data: Microdata) -> Plan:
         """The plan to carry out on a table: that of the release if it was made from this one, else one without its
@@ -79,7 +82,9 @@ class Manifest:
 
     def compare(self, release: Release, path: str | Path) -> str:
         """In a sentence, how a release that was made with this plan and saved differs from the one of this manifest."""
-        if self._part("input").get("digest") != release.provenance.input_digest:
+        known, made = self._part("input"), release.provenance
+        alike = made.content_digest and known.get("content_digest") == made.content_digest
+        if not alike and known.get("digest") != made.input_digest:
             return (
                 "the input is not the one this manifest was made from, so the release is a new one, with another seed"
             )

@@ -441,8 +441,8 @@ CELLS_SUPPRESSED = Kind(
 IN_BLOCKS = Kind(
     "in-blocks",
     "{method}: {attributes} masked in {blocks:block} of similar records, the smallest of {smallest:record}; the loss "
-    "is larger by about {extra:.2f} % than without blocks, as a sample of {compared:record} shows that was masked both "
-    "ways",
+    "is larger by about {extra:.2f} % (± {error:.2f}) than without blocks, as a sample of {compared:record} shows that "
+    "was masked both ways",
 )
 SHARED_NOISE = Kind(
     "shared-noise",

@@ -133,7 +133,7 @@ def read_plan(path: str | Path) -> tuple[Plan, dict[str, Any] | None]:
 
 _TABLES = ("input", "output", "versions", "members_differ")
 _OUTPUT_DIGESTS = ("digest", "file_sha256", "edges_sha256", "private_sha256")
-_DIGESTS = (("input", "digest"), *(("output", name) for name in _OUTPUT_DIGESTS))
+_DIGESTS = (("input", "digest"), ("input", "content_digest"), *(("output", name) for name in _OUTPUT_DIGESTS))
 _COUNTS = (("input", "records"), ("output", "records"), ("output", "edges"))
 _DIALECT = ("delimiter", "encoding", "decimal", "sheet")
 

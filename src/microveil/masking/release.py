@@ -65,7 +65,8 @@ class Provenance:
 
     `members_differ` counts, for every masked attribute that belongs to households, those whose members shared it and no
     longer do.
-    The seed of a release that was read back with an incomplete manifest is not known.
+    The seed of a release that was read back with an incomplete manifest is not known. Where ids of records are
+    declared, the `content_digest` is that of the original's records in any order, and the streams are derived from it.
     """
 
     steps: tuple[Step, ...]
@@ -82,6 +83,7 @@ class Provenance:
     shuffled: bool = False
     new_ids: bool = False
     members_differ: Mapping[str, int] = field(default_factory=dict)
+    content_digest: str = ""
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -165,12 +167,14 @@ class Provenance:
     def _streams(self, table: Microdata, *labels: Any) -> Streams:
         """The table stands for an original that an incomplete manifest does not know."""
         assert self.seed is not None
-        return Streams(derived_seed(self.seed, self.input_digest or table.digest(), *labels))
+        return Streams(derived_seed(self.seed, self.content_digest or self.input_digest or table.digest(), *labels))
 
     def to_plain(self) -> dict[str, Any]:
+        content = {"content_digest": self.content_digest} if self.content_digest else {}
+        of_input = {"digest": self.input_digest, "records": self.input_records, "dialect": dict(self.dialect)}
         return {
             "plan": self.plan.to_plain(),
-            "input": {"digest": self.input_digest, "records": self.input_records, "dialect": dict(self.dialect)},
+            "input": of_input | content,
             "left_out": list(self.left_out),
             "notes": [note.to_plain() for note in (*self.step_notes, *self._general_notes)],
             "members_differ": dict(self.members_differ),
@@ -420,6 +424,7 @@ def release_from(data: Microdata, plan: Plan, manifest: Mapping[str, Any]) -> Re
         shuffled=plan.shuffle,
         new_ids=plan.new_ids,
         members_differ=dict(manifest.get("members_differ") or {}),
+        content_digest=origin.get("content_digest") or "",
     )
     notes = map(Note.from_plain, manifest.get("notes") or ())
     general = provenance._general_notes

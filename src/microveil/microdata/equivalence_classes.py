@@ -114,10 +114,9 @@ def equivalence_classes_of(
     if not attributes:
         raise DataError("name at least one attribute whose combinations to count")
     columns = [key_codes(data, name) for name in reported(attributes, progress, "counting combinations")]
-    if data.schema.weight is None:
-        repeats = None if data.part is None else data.part.counts
-        return EquivalenceClasses.of(attributes, columns, repeats=repeats)
-    return EquivalenceClasses.of(attributes, columns, weights_of(data, data.schema.weight))
+    repeats = None if data.part is None else data.part.counts
+    masses = None if data.schema.weight is None else weights_of(data, data.schema.weight)
+    return EquivalenceClasses.of(attributes, columns, masses, repeats)
 
 
 def weights_of(data: Microdata, weight: str) -> FloatArray:

@@ -1,8 +1,8 @@
 """What must be known of all records to mask some of them: frequencies, moments and order statistics.
 
-A table that is too long for memory is masked part by part. A part gets its share of the random numbers by its place,
-and what a method asks about the whole table it asks the facts, so that it need not know whether it has all records at
-hand.
+A table that is too long for memory is masked part by part. A part gets its share of the random numbers by its place, or
+by the ids of its records, and what a method asks about the whole table it asks the facts, so that it need not know
+whether it has all records at hand.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from microveil.typing import FloatArray, IntArray
 if TYPE_CHECKING:
     from microveil.microdata.microdata import Microdata
     from microveil.numerics.statistics.moment_sums import MomentSums
+
+Found = TypeVar("Found")
 
 # what must be known of other records to mask or measure one: nothing but facts, those with the same combination of
 # values, those next to it in the order of an attribute, those near to it, or all
@@ -60,7 +62,20 @@ class Facts(ABC):
 
     @abstractmethod
     def once(self, what: str, find: Callable[[], Any]) -> Any:
-        """What is found in a way of its own, by whoever asks first: it must not depend on the records at hand."""
+        """What a method concludes from other facts, by whoever asks first; `what` names the question."""
+
+    @abstractmethod
+    def gathered(
+        self,
+        what: str,
+        names: Sequence[str],
+        find: Callable[[Microdata], Found],
+        together: Callable[[Sequence[Found]], Any],
+    ) -> Any:
+        """What a method finds in a way of its own in every part of the table, put together; `what` names the question.
+
+        A part has the columns that are named, and at least one must be.
+        """
 
     @abstractmethod
     def next_value(self, name: str, value: float, *, up: bool) -> float | None:
@@ -79,7 +94,7 @@ class Facts(ABC):
 
 @dataclass(frozen=True)
 class Part:
-    """Which records of a table a part has, by their places one after the other, and what is known of all.
+    """Which records of a table a part has, by where they stand one after the other, and what is known of all.
 
     With `counts` every record stands for so many of the table, itself included, and the part for the whole.
     """
@@ -116,6 +131,15 @@ class FactsAtHand(Facts):
 
     def once(self, what: str, find: Callable[[], Any]) -> Any:
         return find()
+
+    def gathered(
+        self,
+        what: str,
+        names: Sequence[str],
+        find: Callable[[Microdata], Found],
+        together: Callable[[Sequence[Found]], Any],
+    ) -> Any:
+        return together([find(self._data)])
 
     def next_value(self, name: str, value: float, *, up: bool) -> float | None:
         return next_beyond(self._data.numbers(name).values, value, up=up)

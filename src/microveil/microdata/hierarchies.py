@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from microveil.errors import ParameterError, SchemaError, UnknownNameError
 from microveil.microdata.hierarchy import Hierarchy, Intervals, checked_node, node_text
-from microveil.typing import FloatArray
+from microveil.typing import FloatArray, IntArray
 
 Period = Literal["day", "month", "quarter", "year", "decade"]
 _TOP = "*"
@@ -54,16 +54,18 @@ def check_width(span: float, width: float) -> None:
         )
 
 
-def equal_frequency(numbers: npt.ArrayLike, groups: Sequence[int]) -> Intervals:
+def equal_frequency(numbers: npt.ArrayLike, groups: Sequence[int], counts: IntArray | None = None) -> Intervals:
     """Intervals that hold about equally many of these numbers, in ever fewer groups; each divides the one before.
 
-    Equal numbers are never divided, so there may be fewer intervals than asked for.
+    Equal numbers are never divided, so there may be fewer intervals than asked for. With `counts` every number stands
+    for so many.
 
     >>> equal_frequency([1, 2, 3, 4, 5, 6, 7, 8], [4, 2]).cuts
     ((3.0, 5.0, 7.0), (5.0,))
     """
-    ordered = np.sort(np.asarray(numbers, dtype=np.float64).ravel())
-    ordered = ordered[~np.isnan(ordered)]
+    values = np.asarray(numbers, dtype=np.float64).ravel()
+    order = np.argsort(values, kind="stable")[: int((~np.isnan(values)).sum())]  # missing ones come last
+    ordered, held = values[order], None if counts is None else counts[order]
     if not len(ordered):
         raise ParameterError("equal frequencies need at least one number")
     if not groups or min(groups) < 1:
@@ -71,12 +73,19 @@ def equal_frequency(numbers: npt.ArrayLike, groups: Sequence[int]) -> Intervals:
     for many, few in itertools.pairwise(groups):
         if many % few:
             raise SchemaError(f"{many} intervals cannot be joined to {few} equal ones; {few} must divide {many}")
-    return Intervals.of([frequency_cuts(ordered, count) for count in groups])
+    return Intervals.of([frequency_cuts(ordered, number, held) for number in groups])
 
 
-def frequency_cuts(ordered: FloatArray, groups: int) -> list[float]:
-    """The cut points that divide ascending numbers into groups as equal as ties allow."""
-    cuts = ordered[cut_ranks(len(ordered), groups)]
+def frequency_cuts(ordered: FloatArray, groups: int, counts: IntArray | None = None) -> list[float]:
+    """The cut points that divide ascending numbers into groups as equal as ties allow.
+
+    >>> frequency_cuts(np.array([1.0, 2.0, 3.0]), 2), frequency_cuts(np.array([1.0, 2.0, 3.0]), 2, np.array([1, 1, 4]))
+    ([2.0], [3.0])
+    """
+    if counts is None:
+        cuts = ordered[cut_ranks(len(ordered), groups)]
+    else:
+        cuts = ordered[np.searchsorted(np.cumsum(counts), cut_ranks(int(counts.sum()), groups), side="right")]
     return sorted({float(value) for value in cuts if value > ordered[0]})
 
 

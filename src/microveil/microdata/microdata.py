@@ -30,8 +30,9 @@ from microveil.microdata.kind_inference import infer_schema
 from microveil.microdata.ordered import cells_from, numbers_in
 from microveil.microdata.orders import in_order
 from microveil.microdata.panel import USUAL_VARIABLE, Panel, Series
+from microveil.microdata.record_ids import ContentSum, numbers_of_ids, refuse_repeated
 from microveil.microdata.schema import Attribute, Category, Schema, category_key
-from microveil.typing import BoolArray, FloatArray, IntArray
+from microveil.typing import Bits, BoolArray, FloatArray, IntArray, Places
 
 if TYPE_CHECKING:
     from microveil.microdata.edges import Edges
@@ -83,7 +84,8 @@ class Categories:
 @dataclass(frozen=True, eq=False)
 class Microdata:
     """A table with a schema. Nothing that is done with it changes it, or the frame it came from. With `edges` between
-    its records it is a graph. As a `part` of a longer table it knows which records of that it has.
+    its records it is a graph. As a `part` of a longer table it knows which records of that it has. Where ids of records
+    were declared, `ids` are their numbers, which it keeps when the column is left out.
 
     >>> people = Microdata.of({"age": [31, 45, 62], "job": ["cook", "nurse", "cook"]}, keys=["age", "job"])
     >>> people.schema.keys, people["age"].kind, people.domain("job")
@@ -95,6 +97,7 @@ class Microdata:
     origin: Origin | None = None
     edges: Edges | None = None
     part: Part | None = None
+    ids: Bits | None = None
 
     @classmethod
     def of(
@@ -108,6 +111,7 @@ class Microdata:
         weight: str | None = None,
         household: str | None = None,
         strata: Sequence[str] | None = None,
+        record_id: str | None = None,
         household_attributes: Sequence[str] | None = None,
         numeric: Sequence[str] | None = None,
         ordinal: Sequence[str] | Mapping[str, Sequence[Category] | None] | None = None,
@@ -124,6 +128,8 @@ class Microdata:
         and time, "wide" for one with a row for every series.
         With `graph`, a table of edges, its records are nodes, which the edges name as the column `node` does; where
         none is declared, that is a column called node or id, else the first one.
+        The `record_id` is an identifier by which random numbers are drawn, so that the order of the records changes
+        nothing; every record has one of its own.
         The `household_attributes` belong to the household, not to the person: members get one released value.
         Attributes of the kind `location` hold names of places; where they have no hierarchy, the gazetteer gives one.
         Ordinal attributes have the order of their domain, of numbers, ranges or a usual scale; where there is none,
@@ -167,6 +173,7 @@ class Microdata:
             household=household,
             stratum=strata,
             node=node,
+            record=record_id,
         )
         complete = complete.with_household_attributes(household_attributes)
         if household_attributes and complete.household is None:
@@ -182,7 +189,8 @@ class Microdata:
             # everyone sees at which times a series has no value, so it is no wildcard
             points = (complete[name] for name in panel.all_columns if name in complete and name not in declared)
             complete = complete.replacing(*(point.changed(missing="own category") for point in points))
-        made = cls(frame, complete, origin)
+        made = cls(frame, complete, origin, ids=table.ids if isinstance(table, Microdata) else None)
+        made._check_ids(linked=graph is not None)
         for attribute in complete:
             made._ask_for_an_order(attribute)
         return made if graph is None else made._linked(graph)
@@ -220,10 +228,43 @@ class Microdata:
                 "Python or as its domain in the schema"
             )
 
+    def _check_ids(self, *, linked: bool) -> None:
+        """Refuse ids of records that are missing or come twice, and such of series and nodes."""
+        name = self.schema.record_id
+        if name is None:
+            return
+        if linked or self.schema.panel is not None:
+            raise SchemaError(f"attribute '{name}' is the id of a record, but series and nodes have ids of their own")
+        self._numbers_of_ids  # noqa: B018 - which refuses what is no id
+        refuse_repeated(self.arrow(name), name)
+
     @property
-    def places(self) -> range:
-        """The places of its records in the whole table, by which random numbers are drawn."""
+    def places(self) -> Places:
+        """The places of its records in a random stream: those in the whole table, or what their ids say."""
+        by_id = self._numbers_of_ids
+        return self.range_of_places if by_id is None else by_id
+
+    @property
+    def range_of_places(self) -> range:
+        """The places of its records in the whole table."""
         return range(len(self)) if self.part is None else self.part.places
+
+    @cached_property
+    def _numbers_of_ids(self) -> Bits | None:
+        name = self.schema.record_id
+        return self.ids if self.ids is not None or name is None else numbers_of_ids(self.arrow(name), name)
+
+    @property
+    def content_sum(self) -> ContentSum | None:
+        """The contents of its records in any order, where they have ids that are declared."""
+        numbers = self._numbers_of_ids
+        return None if numbers is None else ContentSum.of(numbers, [self._plain(name) for name in self.names])
+
+    def _plain(self, name: str) -> pa.Array:
+        try:
+            return self.arrow(name)
+        except DataError:  # a column that Arrow cannot hold passes through
+            return pa.array([repr(cell) for cell in self.frame[name].to_list()], pa.large_string())
 
     @property
     def counts(self) -> IntArray:
@@ -313,7 +354,9 @@ class Microdata:
 
     def select(self, names: Sequence[str]) -> Microdata:
         """Only these columns, in this order."""
-        return replace(self, frame=self.frame.select(*names), schema=self.schema.select(names))
+        return replace(
+            self, frame=self.frame.select(*names), schema=self.schema.select(names), ids=self._numbers_of_ids
+        )
 
     def without(self, names: Iterable[str]) -> Microdata:
         left_out = set(names)
@@ -404,7 +447,7 @@ class Microdata:
 
     def _record(self, number: int) -> int:
         """The number of a record in the whole table, from 1, for those who look for it."""
-        return int(number) + 1 + self.places.start
+        return int(number) + 1 + self.range_of_places.start
 
     def _refuse_missing(self, attribute: Attribute, records: IntArray) -> None:
         raise DataError(
@@ -495,7 +538,8 @@ class Microdata:
         if self.part is not None:
             raise ParameterError("of a part of a table no records are taken: they would lose their places in the whole")
         edges = None if self.edges is None else self.edges.take(rows)
-        return replace(self, frame=self.frame[rows.tolist()], edges=edges)
+        ids = None if self.ids is None else self.ids[rows]
+        return replace(self, frame=self.frame[rows.tolist()], edges=edges, ids=ids)
 
     def without_index(self) -> Microdata:
         """The table with its records numbered from 0; only pandas keeps names of records beside them."""
@@ -572,7 +616,7 @@ class Microdata:
         if len(self) > BLOCK:
             blocks = range(0, len(self), BLOCK)
             whole = digest_of_blocks(
-                [replace(self, frame=self.frame[i : i + BLOCK], edges=None).digest() for i in blocks]
+                [replace(self, frame=self.frame[i : i + BLOCK], edges=None, ids=None).digest() for i in blocks]
             )
             return whole if self.edges is None else hashlib.sha256((whole + self.edges.digest()).encode()).hexdigest()
         seal = hashlib.sha256()
@@ -583,6 +627,11 @@ class Microdata:
         if self.edges is not None:
             seal.update(self.edges.digest().encode())
         return seal.hexdigest()
+
+    def content_digest(self) -> str:
+        """The digest of its records in any order, where they have ids that are declared; else empty."""
+        found = self.content_sum
+        return "" if found is None else found.digest(self.names)
 
     def _parts_of_digest(self, name: str) -> list[bytes]:
         try:

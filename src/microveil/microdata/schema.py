@@ -18,7 +18,7 @@ from microveil.microdata.panel import Panel
 from microveil.parameters import raised_by, what_is_wrong
 
 Kind = Literal["numeric", "ordinal", "nominal", "location"]
-Role = Literal["identifier", "key", "confidential", "weight", "household", "stratum", "series", "node"]
+Role = Literal["identifier", "record", "key", "confidential", "weight", "household", "stratum", "series", "node"]
 Level = Literal["record", "household"]
 MissingPolicy = Literal["own category", "wildcard", "not applicable", "refuse"]
 Category = str | int | float | bool
@@ -35,6 +35,8 @@ class Attribute(pydantic.BaseModel):
 
     `missing` says what a missing cell means: a category of its own; a wildcard that could be anything; not applicable
     (the question did not arise, so the cell stays as it is); or refuse, when there must be none.
+    The role `record` is that of the record's id, by which random numbers are drawn; it makes the attribute an
+    identifier.
     `domain` lists the valid categories in order; for a numeric attribute `range` gives the smallest and largest value.
     The hierarchy of a numeric attribute is one of intervals, or lists the numbers that occur.
     With the `level` "household" it is an attribute of the household, such as tenure or household income: every method
@@ -66,6 +68,11 @@ class Attribute(pydantic.BaseModel):
             values["roles"] = tuple(r for r in roles if r != "other")
         return values
 
+    @pydantic.field_validator("roles")
+    @classmethod
+    def _the_id_of_a_record_is_an_identifier(cls, roles: tuple[Role, ...]) -> tuple[Role, ...]:
+        return ("identifier", *roles) if "record" in roles and "identifier" not in roles else roles
+
     @pydantic.model_validator(mode="after")
     def _consistent(self) -> Attribute:
         for category in (*(self.domain or ()), *self.missing_codes, *self.value_labels):
@@ -91,7 +98,7 @@ class Attribute(pydantic.BaseModel):
             lacking = {node_text(c) for c in self.domain} - set(self.hierarchy.categories())
             if lacking:
                 raise ValueError(f"its hierarchy has no place for {len(lacking)} of its categories")
-        if "identifier" in self.roles and len(self.roles) > 1:
+        if "identifier" in self.roles and set(self.roles) - {"identifier", "record"}:
             raise ValueError("an identifier is never released, so it can have no other role")
         if self.level == "household" and "household" in self.roles:
             raise ValueError("the household number is no attribute of the household; level is for what members share")
@@ -212,10 +219,11 @@ class Schema:
         repeated = _repeated([a.name for a in self.attributes])
         if repeated:
             raise SchemaError(f"attribute '{repeated}' is described twice")
-        for role in ("weight", "household", "series", "node"):
+        for role in ("weight", "household", "series", "node", "record"):
             holders = self.having(role)
             if len(holders) > 1:
-                raise SchemaError(f"only one attribute can be the {role}, not {' and '.join(holders)}")
+                what = "id of the record" if role == "record" else role
+                raise SchemaError(f"only one attribute can be the {what}, not {' and '.join(holders)}")
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a schema does not change; make another with `replacing`, `with_roles` or `with_kinds`")
@@ -275,6 +283,11 @@ class Schema:
     @property
     def weight(self) -> str | None:
         return next(iter(self.having("weight")), None)
+
+    @property
+    def record_id(self) -> str | None:
+        """The attribute by which random numbers are drawn, whatever the order of the records."""
+        return next(iter(self.having("record")), None)
 
     @property
     def household(self) -> str | None:

@@ -89,7 +89,7 @@ def refuse_unlisted(data: Microdata, name: str, indices: IntArray, present: Bool
     if outside.size:
         raise DataError(
             f"attribute '{name}' has {count(outside.size, 'value')} that its hierarchy has no place for "
-            f"(the first in record {outside[0] + 1}); add them to the hierarchy"
+            f"(the first in record {data.range_of_places.start + outside[0] + 1}); add them to the hierarchy"
         )
 
 

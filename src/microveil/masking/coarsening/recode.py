@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pydantic
 
-from microveil.errors import DataError, ParameterError
+from microveil.errors import DataError, ParameterError, TooFewRecordsError
 from microveil.masking.base import Masked, Method, OfHouseholds, OverRecords
 from microveil.masking.coarsening.coarse import (
     Centre,
@@ -26,11 +27,11 @@ from microveil.masking.coarsening.coarse import (
 from microveil.masking.notes import VALUES_MERGED, VALUES_MERGED_FOR_COMBINATIONS, VALUES_OF_ATTRIBUTE, Note
 from microveil.masking.ranges import GROUP_SIZES, OneOf, Ranges, Whole, ranges
 from microveil.microdata import Attribute, Categories, Microdata
-from microveil.microdata.combinations import canonical, combinations_of, population_weights
-from microveil.microdata.hierarchies import check_width, cut_ranks, equal_width, frequency_cuts
+from microveil.microdata.combinations import Combination, canonical, combinations_of, population_weights
+from microveil.microdata.hierarchies import check_width, cut_ranks, equal_width
 from microveil.microdata.hierarchy import Hierarchy, Intervals, check_level, node_text
-from microveil.microdata.microdata import check_records, count
-from microveil.microdata.schema import KINDS
+from microveil.microdata.microdata import count
+from microveil.microdata.schema import KINDS, Category
 from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Part, Progress, reported
@@ -38,7 +39,7 @@ from microveil.randomness import Streams
 from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from microveil.numerics.counting.category_merging import Wanted
+    from microveil.numerics.counting.category_merging import Column, Wanted
 
 By = Literal["automatic", "hierarchy", "width", "frequency", "cuts", "rare", "map"]
 
@@ -134,8 +135,6 @@ class Recode(Method):
 
     @property
     def works_over(self) -> OverRecords:
-        if self.by == "automatic":
-            return "whole table"
         return "per record" if self.publish == "label" or self.centre == "mean" else "whole table"
 
     def _cuts(self) -> tuple[float, ...]:
@@ -144,17 +143,15 @@ class Recode(Method):
     def _mask(self, data: Microdata, attributes: tuple[str, ...], streams: Streams, progress: Progress) -> Masked:
         notes: tuple[Note, ...] = ()
         if self.by == "automatic":
-            if self.combinations is None:
-                check_records(data, self.k, f"recode with k = {self.k}")
-            coarse, notes = self._automatic(data, attributes, Part(progress, 0.0, 0.8))
+            atoms, merging, notes = self._automatic(data, attributes, Part(progress, 0.0, 0.8))
+            coarsened = {name: partial(atoms[name].merged, group=merging.groups[name]) for name in attributes}
         else:
-            names = reported(attributes, Part(progress, 0.0, 0.8), self.name)
-            coarse = {name: self._coarse(data, name) for name in names}
+            coarsened = {name: partial(self._coarse, name=name) for name in attributes}
         columns: dict[str, pa.Array] = {}
         changed: list[Attribute] = []
-        for name in attributes:
-            whole = whole_of(data, name, partial(self._coarse, name=name)) if self.publish != "label" else None
-            columns[name], attribute = published(data, name, coarse[name], self.publish, self.centre, whole)
+        for name in reported(attributes, Part(progress, 0.8, 0.95), self.name):
+            whole = whole_of(data, name, coarsened[name]) if self.publish != "label" else None
+            columns[name], attribute = published(data, name, coarsened[name](data), self.publish, self.centre, whole)
             changed += [] if attribute is None else [attribute]
         progress(0.95, f"{self.name}: values brought together")
         return Masked(columns, notes=notes, attributes=tuple(changed))
@@ -191,12 +188,11 @@ class Recode(Method):
         if self.by == "cuts":
             return Intervals.of([self._cuts()])
         moments = data.facts.moments([name])
-        least, largest, present = float(moments.low[0]), float(moments.high[0]), int(moments.records[0])
+        least, largest = float(moments.low[0]), float(moments.high[0])
         if least >= largest:
             return Intervals.of([()])
         if self.by == "frequency":
-            at_cuts = data.facts.order_statistics(name, cut_ranks(present, self.groups))
-            return Intervals.of([sorted({float(value) for value in at_cuts if value > least})])
+            return _even_intervals(data, name, self.groups)
         low, high = data[name].range or (least, largest)
         if self.width is None:
             return equal_width(low, high, [(high - low) / self.groups])
@@ -243,47 +239,74 @@ class Recode(Method):
 
     def _automatic(
         self, data: Microdata, attributes: tuple[str, ...], progress: Progress
-    ) -> tuple[dict[str, Coarse], tuple[Note, ...]]:
-        from microveil.numerics.counting.category_merging import merge_until_frequent
-        from microveil.numerics.counting.local_suppression import sums_by_number
-
-        atoms = {name: _Atoms(data, name, self.groups) for name in attributes}
-        codes = [atoms[name].counted for name in attributes]
-        number, first = number_rows([c + 1 for c in codes])
-        rows = np.column_stack([c[first] for c in codes])
-        columns = [atoms[name].column for name in attributes]
-        spare = int(self.leave * len(data) + 1e-9)
-        measures, wanted = self._wanted(data, attributes)
-        left = merge_until_frequent(
-            rows, sums_by_number(number, measures, len(first)), columns, wanted, spare, progress
+    ) -> tuple[dict[str, _Atoms], _Merging, tuple[Note, ...]]:
+        records = data.facts.records
+        if self.combinations is None and records < self.k:
+            raise TooFewRecordsError(records, self.k, f"recode with k = {self.k}")
+        atoms = {name: _Atoms.of(data, name, self.groups) for name in attributes}
+        merging: _Merging = data.facts.once("recode", lambda: self._merging(data, attributes, atoms, progress))
+        if data.range_of_places.start:  # the first part speaks for the whole table
+            return atoms, merging, ()
+        fewer = tuple(
+            VALUES_OF_ATTRIBUTE(attribute=name, before=merging.held[name], after=len(set(group.tolist())))
+            for name, group in merging.groups.items()
         )
+        if self.combinations is not None:
+            said = VALUES_MERGED_FOR_COMBINATIONS(method=self.name, attributes=fewer, left=merging.left)
+        else:
+            said = VALUES_MERGED(method=self.name, attributes=fewer, left=merging.left, k=self.k)
+        return atoms, merging, (said,)
+
+    def _merging(
+        self, data: Microdata, attributes: tuple[str, ...], atoms: Mapping[str, _Atoms], progress: Progress
+    ) -> _Merging:
+        """What is merged in the whole table."""
+        from microveil.numerics.counting.category_merging import merge_until_frequent
+
+        def combinations(part: Microdata) -> _Combinations:
+            codes = np.column_stack([atoms[name].counted(part) for name in attributes])
+            return _Combinations.of(codes, self._measures(part))
+
+        needed = (*attributes, *((data.schema.weight,) if data.schema.weight and self._asks_for_population else ()))
+        found: _Combinations = data.facts.gathered("combinations of codes", needed, combinations, _Combinations.sum)
+        columns = [atoms[name].column(found.masses_of(at)) for at, name in enumerate(attributes)]
+        records = data.facts.records
+        spare = int(self.leave * records + 1e-9)
+        left = merge_until_frequent(found.codes, found.masses, columns, self._wanted(attributes), spare, progress)
         if left > spare:
             rare = f"share their pattern of missing values with fewer than {self.k}"
             rare = rare if self.combinations is None else "are in combinations that are too rare"
             raise DataError(
                 f"even with everything merged {count(left, 'record')} {rare}; leave them to suppress (leave = "
-                f"{left / len(data):.2g}) or declare missing wildcards"
+                f"{left / records:.2g}) or declare missing wildcards"
             )
-        coarse = {name: atoms[name].merged() for name in attributes}
-        fewer = tuple(
-            VALUES_OF_ATTRIBUTE(attribute=name, before=len(atoms[name].codes_held), after=len(coarse[name].labels))
-            for name in attributes
-        )
-        if self.combinations is not None:
-            return coarse, (VALUES_MERGED_FOR_COMBINATIONS(method=self.name, attributes=fewer, left=left),)
-        return coarse, (VALUES_MERGED(method=self.name, attributes=fewer, left=left, k=self.k),)
+        held = {name: int((column.counts > 0).sum()) for name, column in zip(attributes, columns, strict=True)}
+        return _Merging({name: column.group for name, column in zip(attributes, columns, strict=True)}, held, left)
 
-    def _wanted(self, data: Microdata, attributes: tuple[str, ...]) -> tuple[FloatArray, list[Wanted]]:
-        """What each record counts for, under each measure, and how much must agree on which columns."""
-        from microveil.numerics.counting.category_merging import Wanted
+    @property
+    def _listed(self) -> tuple[Combination, ...]:
+        return () if self.combinations is None else combinations_of(self.combinations)
 
+    @property
+    def _asks_for_population(self) -> bool:
+        return any(asked.population for asked in self._listed)
+
+    def _measures(self, data: Microdata) -> FloatArray:
+        """What each record counts for, under each measure."""
         measures = [np.ones(len(data))]
-        if self.combinations is None:
-            return np.column_stack(measures), [Wanted(np.arange(len(attributes)), 0, float(self.k))]
-        wanted = []
-        for asked in combinations_of(self.combinations):
+        for asked in self._listed:
             if asked.population and len(measures) == 1:
                 measures.append(population_weights(data, f"'{asked}'"))
+        return np.column_stack(measures)
+
+    def _wanted(self, attributes: tuple[str, ...]) -> list[Wanted]:
+        """How much must agree on which columns."""
+        from microveil.numerics.counting.category_merging import Wanted
+
+        if self.combinations is None:
+            return [Wanted(np.arange(len(attributes)), 0, float(self.k))]
+        wanted = []
+        for asked in self._listed:
             for names in asked.sets(attributes):
                 for name in set(names) - set(attributes):
                     raise ParameterError(
@@ -291,87 +314,137 @@ class Recode(Method):
                     )
                 columns = np.array([attributes.index(name) for name in names], dtype=np.int64)
                 wanted.append(Wanted(columns, int(asked.population), asked.at_least))
-        return np.column_stack(measures), wanted
+        return wanted
 
 
+class _Merging(NamedTuple):
+    """By attribute the group that each code is in at the end and how many codes occur; and how many records are left in
+    rare combinations."""
+
+    groups: Mapping[str, IntArray]
+    held: Mapping[str, int]
+    left: int
+
+
+class _Combinations(NamedTuple):
+    """The combinations of codes that occur, and what the records of each count for under each measure."""
+
+    codes: IntArray
+    masses: FloatArray
+
+    @classmethod
+    def of(cls, codes: IntArray, masses: FloatArray) -> _Combinations:
+        from microveil.numerics.counting.local_suppression import sums_by_number
+
+        number, first = number_rows([column + 1 for column in codes.T])
+        return cls(codes[first], sums_by_number(number, masses, len(first)))
+
+    @classmethod
+    def sum(cls, parts: Sequence[_Combinations]) -> _Combinations:
+        return cls.of(np.concatenate([p.codes for p in parts]), np.concatenate([p.masses for p in parts]))
+
+    def masses_of(self, column: int) -> IntArray:
+        """How many records have each code of a column; those without one are left out."""
+        codes = self.codes[:, column]
+        held = codes >= 0
+        return np.bincount(codes[held], weights=self.masses[held, 0]).astype(np.int64)
+
+
+@dataclass(frozen=True)
 class _Atoms:
-    """The finest values that automatic recoding starts from: categories, or intervals of numbers."""
+    """The finest values that automatic recoding starts from: categories, or intervals of numbers.
 
-    def __init__(self, data: Microdata, name: str, groups: int) -> None:
+    Where they have names, `names` are these, else they are the `intervals`. `levels` has the branch of each value for
+    each level of its hierarchy.
+    """
+
+    attribute: Attribute
+    size: int
+    names: tuple[Category, ...]
+    intervals: Intervals | None
+    levels: Sequence[IntArray]
+
+    @classmethod
+    def of(cls, data: Microdata, name: str, groups: int) -> _Atoms:
+        attribute, hierarchy = data[name], data[name].hierarchy
+        if attribute.kind == "numeric" and not isinstance(hierarchy, Hierarchy):
+            intervals = hierarchy or _even_intervals(data, name, groups)
+            starts = np.array([-np.inf, *intervals.cuts[0]])
+            coarser = range(2, 1 if hierarchy is None else hierarchy.levels)
+            levels = [intervals.positions_of_numbers(starts, level) for level in coarser]
+            return cls(attribute, len(intervals.cuts[0]) + 1, (), intervals, levels)
+        if isinstance(hierarchy, Hierarchy) and attribute.kind == "numeric":
+            names: tuple[Category, ...] = tuple(hierarchy.categories(0))
+        else:
+            names = tuple(value for value in valid_categories(data, name).domain if value is not None)
+        levels = []
+        if isinstance(hierarchy, Hierarchy):
+            levels = [hierarchy.positions(names, level) for level in range(1, hierarchy.levels)]
+        return cls(attribute, len(names), names, None, levels)
+
+    def codes(self, data: Microdata) -> IntArray:
+        """Which of the values each record has, -1 where it has none."""
+        name, hierarchy = self.attribute.name, self.attribute.hierarchy
+        if self.attribute.kind != "numeric":
+            codes = valid_categories(data, name).codes
+            if self.levels:
+                refuse_unlisted(data, name, np.append(self.levels[0], 0)[codes], codes >= 0)
+            return codes
+        values = data.numbers(name).values
+        if self.intervals is not None:
+            return self.intervals.positions_of_numbers(values, 1)
+        assert isinstance(hierarchy, Hierarchy)
+        codes = hierarchy.positions_of_numbers(values, 0)
+        refuse_unlisted(data, name, codes, ~np.isnan(values))
+        return codes
+
+    def counted(self, data: Microdata) -> IntArray:
+        """The codes, with others for missing cells as the schema says: -1 could be any, and every other is one."""
+        codes, states = self.codes(data), data.missing_states(self.attribute.name).astype(np.int64)
+        return np.where(codes >= 0, codes, -1 if self.attribute.missing == "wildcard" else self.size - 1 + states)
+
+    def column(self, held: IntArray) -> Column:
+        """Given how often each code occurs, those of missing cells included."""
         from microveil.numerics.counting.category_merging import Column
 
-        self.attribute = data[name]
-        self.hierarchy = self.attribute.hierarchy
-        self.categories: Categories | None = None
-        self.intervals: Intervals | None = None
-        if self.attribute.kind == "numeric":
-            values = data.numbers(name).values
-            self.codes, size = self._start_intervals(data, name, values, groups)
-        else:
-            self.categories = valid_categories(data, name)
-            self.codes, size = self.categories.codes, len(self.categories.domain)
-        counts = np.bincount(self.codes[self.codes >= 0], minlength=size).astype(np.int64)
-        states = data.missing_states(name).astype(np.int64)
-        policy = self.attribute.missing
-        self.counted = np.where(self.codes >= 0, self.codes, -1 if policy == "wildcard" else size - 1 + states)
-        self.codes_held = np.flatnonzero(counts)
-        ordered = self.attribute.kind in ("numeric", "ordinal")
-        self.column = Column(counts, ordered, self._levels(data, size))
+        counts = np.zeros(self.size, dtype=np.int64)
+        counts[: min(self.size, len(held))] = held[: self.size]
+        return Column(counts, self.attribute.kind in ("numeric", "ordinal"), self.levels)
 
-    def _start_intervals(self, data: Microdata, name: str, values: FloatArray, groups: int) -> tuple[IntArray, int]:
-        if isinstance(self.hierarchy, Hierarchy):
-            indices = self.hierarchy.positions_of_numbers(values, 0)
-            refuse_unlisted(data, name, indices, ~np.isnan(values))
-            return indices, len(self.hierarchy.categories(0))
-        if isinstance(self.hierarchy, Intervals):
-            self.intervals = self.hierarchy
-        else:
-            present = np.sort(values[~np.isnan(values)])
-            self.intervals = Intervals.of([frequency_cuts(present, groups) if len(present) else ()])
-        return self.intervals.positions_of_numbers(values, 1), len(self.intervals.cuts[0]) + 1
-
-    def _levels(self, data: Microdata, size: int) -> Sequence[IntArray]:
-        """For each level of the hierarchy the branch of each value; nothing where there is none."""
-        if isinstance(self.hierarchy, Intervals):
-            starts = np.array([-np.inf, *self.hierarchy.cuts[0]])
-            return [self.hierarchy.positions_of_numbers(starts, level) for level in range(2, self.hierarchy.levels)]
-        if not isinstance(self.hierarchy, Hierarchy):
-            return ()
-        names = self.hierarchy.categories(0) if self.categories is None else self.categories.domain
-        levels = [self.hierarchy.positions(names, level) for level in range(1, self.hierarchy.levels)]
-        present = np.append(levels[0] if levels else np.zeros(size, np.int64), 0)[self.codes]
-        refuse_unlisted(data, self.attribute.name, present, self.codes >= 0)
-        return levels
-
-    def merged(self) -> Coarse:
+    def merged(self, data: Microdata, group: IntArray) -> Coarse:
         """What was merged, with the names that the hierarchy has for it, if any."""
-        group = self.column.group
-        names = self._branch_names(group)
-        if self.categories is not None:
-            ordered = self.attribute.kind == "ordinal"
-            return merged(self.categories, group, names, ordered=ordered)
+        codes = self.codes(data)
         if self.intervals is None:
-            listed = Categories(self.attribute.name, self.codes, tuple(self.hierarchy.categories(0)))  # type: ignore[union-attr]
-            return merged(listed, group, names, ordered=True)
+            ordered = self.attribute.kind in ("numeric", "ordinal")
+            listed = Categories(self.attribute.name, codes, self.names)
+            return merged(listed, group, self._branch_names(group), ordered=ordered)
         kept = np.flatnonzero(group[1:] != group[:-1])
         cuts = np.array(self.intervals.cuts[0])[kept].tolist()
         number = np.unique(group, return_inverse=True)[1].reshape(-1)
-        indices = np.append(number, -1)[self.codes]
-        return Coarse(indices, Intervals.of([cuts]).categories(1), _ends(tuple(cuts)))
+        return Coarse(np.append(number, -1)[codes], Intervals.of([cuts]).categories(1), _ends(tuple(cuts)))
 
     def _branch_names(self, group: IntArray) -> list[str | None] | None:
         """For each code the name of the branch that is exactly its group; none where there is no such branch."""
-        if not isinstance(self.hierarchy, Hierarchy):
+        hierarchy = self.attribute.hierarchy
+        if not isinstance(hierarchy, Hierarchy):
             return None
         found: list[str | None] = [None] * len(group)
-        for level, branch in enumerate(self.column.levels, start=1):
-            labels = self.hierarchy.categories(level)
+        for level, branch in enumerate(self.levels, start=1):
+            labels = hierarchy.categories(level)
             for name in np.unique(group):
                 members = np.flatnonzero(group == name)
                 whole = found[name] is None and len(members) > 1
                 if whole and np.array_equal(members, np.flatnonzero(branch == branch[members[0]])):
                     found[name] = labels[branch[members[0]]]
         return [found[name] for name in group]
+
+
+def _even_intervals(data: Microdata, name: str, groups: int) -> Intervals:
+    """About equally frequent intervals of a number."""
+    moments = data.facts.moments([name])
+    present = int(moments.records[0])
+    at_cuts = data.facts.order_statistics(name, cut_ranks(present, groups)) if present else ()
+    return Intervals.of([sorted({float(value) for value in at_cuts if value > moments.low[0]})])
 
 
 def rare_groups(frequencies: IntArray, p: int) -> IntArray:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -14,45 +15,88 @@ from microveil.masking.households import household_of
 from microveil.masking.notes import HOUSEHOLDS_DRAWN, RELEASED_AS_THEY_ARE, Note
 from microveil.masking.preparation.strata import stratum_numbers
 from microveil.microdata import Microdata
-from microveil.microdata.equivalence_classes import key_codes
+from microveil.microdata.equivalence_classes import equivalence_classes_of, key_codes
 from microveil.microdata.schema import KINDS
+from microveil.numerics.core.draws import uniforms
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress
 from microveil.randomness import Streams
-from microveil.typing import IntArray
+from microveil.typing import Bits, BoolArray, FloatArray, IntArray, Places
 
-_DRAWN_AT_A_TIME = 2**22
-
-
-class Limit(NamedTuple):
-    """The largest of the numbers drawn for the records that are released, and the place of the last that has it."""
-
-    value: float
-    place: int
+_LABEL = "records"  # of the stream of the numbers that decide
 
 
-def limit_of_smallest(records: int, wanted: int, streams: Streams, *labels: str) -> Limit:
-    """Where the smallest of the numbers drawn for so many records end. No more are kept than lie around that.
+class _Near(NamedTuple):
+    """Of some records, how many of each stratum drew a number that is surely small enough, and those of which it is not
+    sure: their strata, their numbers and their places."""
 
-    >>> drawn = Streams(7).uniforms(range(1000), "records")
-    >>> bool(limit_of_smallest(1000, 10, Streams(7), "records").value == sorted(drawn)[9])
-    True
-    """
-    share = wanted / records
-    around = 8.0 * math.sqrt(share * (1.0 - share) / records) + 8.0 / records  # never missed, as far as chances go
-    below, kept, places = 0, [], []
-    for start in range(0, records, _DRAWN_AT_A_TIME):
-        part = range(start, min(records, start + _DRAWN_AT_A_TIME))
-        drawn = streams.uniforms(part, *labels)
-        below += int((drawn < share - around).sum())
-        near = np.flatnonzero(np.abs(drawn - share) <= around)
-        kept.append(drawn[near])
-        places.append(start + near)
-    values, at = np.concatenate(kept), np.concatenate(places)
-    if not below < wanted <= below + len(values):
-        raise DataError("the random numbers of this seed cannot be told apart; choose another seed")
-    last = np.lexsort((at, values))[wanted - below - 1]
-    return Limit(float(values[last]), int(at[last]))
+    below: IntArray
+    strata: IntArray
+    drawn: FloatArray
+    places: Bits
+
+
+class Limits(NamedTuple):
+    """By stratum, the largest of the numbers drawn for the records that are released, and the place of the last of
+    those that have it."""
+
+    values: FloatArray
+    places: Bits
+
+    def released(self, strata: IntArray, drawn: FloatArray, places: Bits) -> BoolArray:
+        limit = self.values[strata]
+        return np.asarray((drawn < limit) | ((drawn == limit) & (places <= self.places[strata])))
+
+
+@dataclass(frozen=True)
+class _Draws:
+    """The draws of a sample of so many records of each stratum."""
+
+    wanted: IntArray
+    sizes: IntArray
+    strata_of: Callable[[Microdata], IntArray]
+    streams: Streams
+
+    def of(self, data: Microdata) -> tuple[IntArray, FloatArray, Bits]:
+        """The stratum of each of some records, the number it drew, and its place."""
+        return self.strata_of(data), uniforms(self.streams, data.places, _LABEL), _as_bits(data.places)
+
+    def near(self, data: Microdata) -> _Near:
+        """Around the share of a stratum, no more records than chance may have moved to the other side of it."""
+        strata, drawn, places = self.of(data)
+        low, high = self._around
+        below = np.bincount(strata[drawn < low[strata]], minlength=len(low)).astype(np.int64)
+        unsure = np.flatnonzero((drawn >= low[strata]) & (drawn <= high[strata]))
+        return _Near(below, strata[unsure], drawn[unsure], places[unsure])
+
+    @property
+    def _around(self) -> tuple[FloatArray, FloatArray]:
+        """By stratum, between which numbers the limit lies, as far as chances go."""
+        share = self.wanted / self.sizes
+        around = 8.0 * np.sqrt(share * (1.0 - share) / self.sizes) + 8.0 / self.sizes
+        return share - around, share + around
+
+    def limits(self, found: Sequence[_Near]) -> Limits:
+        """Where the smallest numbers of each stratum end."""
+        below: IntArray = np.sum([one.below for one in found], axis=0, dtype=np.int64)
+        strata, drawn, places = (
+            np.concatenate([getattr(one, name) for one in found]) for name in ("strata", "drawn", "places")
+        )
+        order = np.lexsort((places, drawn, strata))
+        starts = np.searchsorted(strata[order], np.arange(len(self.sizes) + 1))
+        missing = self.wanted - below
+        if ((missing < 0) | (missing > np.diff(starts))).any():
+            raise DataError("the random numbers of this seed cannot be told apart; choose another seed")
+        surely = np.nextafter(self._around[0], -np.inf)  # where those that are sure are enough
+        limits = Limits(surely, np.full(len(self.sizes), np.iinfo(np.uint64).max, dtype=np.uint64))
+        more = missing > 0
+        last = order[(starts[:-1] + missing - 1)[more]]
+        limits.values[more], limits.places[more] = drawn[last], places[last]
+        return limits
+
+
+def _as_bits(places: Places) -> Bits:
+    return np.arange(places.start, places.stop, dtype=np.uint64) if isinstance(places, range) else places
 
 
 @parameterised
@@ -102,7 +146,8 @@ class Sampling(Method):
         strata = self._strata(data)[first]
         sizes = np.bincount(strata)
         wanted = self._wanted(sizes, "records" if len(first) == len(data) else "households")
-        order = np.lexsort((streams.generator("records").random(len(first)), strata))
+        places = self._places(data, unit, first)
+        order = np.lexsort((_as_bits(places), uniforms(streams, places, _LABEL), strata))
         position = np.arange(len(first)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         drawn = np.zeros(len(first), dtype=np.bool_)
         drawn[order[position < wanted[strata[order]]]] = True
@@ -122,28 +167,41 @@ class Sampling(Method):
             notes += (HOUSEHOLDS_DRAWN(method=self.name, drawn=int(drawn.sum()), of=len(first)),)
         return Masked(columns, notes=notes, attributes=tuple(changed), rows=rows)
 
-    @property
-    def works_over(self) -> OverRecords:
-        return "whole table" if self.stratified else "per record"
-
     def _of_part(self, data: Microdata, attributes: tuple[str, ...], streams: Streams) -> Masked:
-        """The records of a part that are in a simple sample of the whole table."""
-        records = data.facts.records
-        (wanted,) = self._wanted(np.array([records]), "records").tolist()
-        limit: Limit = data.facts.once("sampling", lambda: limit_of_smallest(records, wanted, streams, "records"))
-        drawn = streams.uniforms(data.places, "records")
-        places = np.arange(data.places.start, data.places.stop)
-        rows = np.flatnonzero((drawn < limit.value) | ((drawn == limit.value) & (places <= limit.place)))
+        """The records of a part that are in the sample of the whole table."""
+        facts, stratum = data.facts, data.schema.having("stratum") if self.stratified else ()
+        sizes = self._sizes(data, stratum)
+        wanted = self._wanted(sizes, "records")
+        draws = _Draws(wanted, sizes, self._strata, streams)
+        limits: Limits = facts.gathered("sampling", stratum or attributes[:1], draws.near, draws.limits)
+        rows = np.flatnonzero(limits.released(*draws.of(data)))
         columns, changed = {}, []
         weight = data.schema.weight
-        if weight is not None and self.adjust and wanted < records:
-            share = max(wanted / records, 1e-300)
-            limits = data[weight].range
-            if limits is not None and data.facts.moments([weight]).high[0] / share > limits[1]:
+        if weight is not None and self.adjust and wanted.sum() < facts.records:
+            share = np.maximum(wanted / sizes, 1e-300)
+
+            def adjusted(part: Microdata) -> FloatArray:
+                return part.numbers(weight).values / share[self._strata(part)]
+
+            def largest(part: Microdata) -> float:
+                values = adjusted(part)[limits.released(*draws.of(part))]
+                return float(np.nanmax(values, initial=-np.inf))
+
+            limit = data[weight].range
+            if limit is not None and facts.gathered("largest weight", (weight, *stratum), largest, max) > limit[1]:
                 changed.append(data[weight].changed(range=None))
             unlimited = replace(data, schema=data.schema.replacing(*changed))
-            columns[weight] = unlimited.number_column(weight, data.numbers(weight).values / share)
+            columns[weight] = unlimited.number_column(weight, adjusted(data))
         return Masked(columns, notes=self._notes(data, attributes), attributes=tuple(changed), rows=rows)
+
+    @staticmethod
+    def _sizes(data: Microdata, stratum: tuple[str, ...]) -> IntArray:
+        """How many records of the whole table each stratum has."""
+        if not stratum:
+            return np.array([data.facts.records])
+        counted = data.facts.counted(stratum)
+        classes = equivalence_classes_of(counted.data, stratum)
+        return np.bincount(classes.of_record, weights=counted.counts, minlength=len(classes)).astype(np.int64)
 
     @staticmethod
     def _units(data: Microdata) -> tuple[IntArray, IntArray]:
@@ -152,6 +210,16 @@ class Sampling(Method):
         if household is None:
             return np.arange(len(data)), np.arange(len(data))
         return household, np.unique(household, return_index=True)[1]
+
+    @staticmethod
+    def _places(data: Microdata, unit: IntArray, first: IntArray) -> Places:
+        """Where the numbers of the units are in a random stream: that of a household is by the least id of a member."""
+        places = data.places
+        if isinstance(places, range):
+            return range(len(first))
+        least = np.full(len(first), np.iinfo(np.uint64).max, dtype=np.uint64)
+        np.minimum.at(least, unit, places)
+        return least
 
     def _strata(self, data: Microdata) -> IntArray:
         """The number of each record's stratum; one for all in a simple sample."""

@@ -13,6 +13,7 @@ from microveil.masking.columns import columns_of, restored_moments
 from microveil.masking.likelihood import Normal, Statement
 from microveil.masking.ranges import Interval, OneOf, Ranges, ranges
 from microveil.microdata import Microdata
+from microveil.numerics.core.draws import normals
 from microveil.numerics.statistics.moments import covariance_root, paired_covariance
 from microveil.numerics.statistics.scaling import Scaling
 from microveil.parameters import parameter, parameterised
@@ -135,7 +136,7 @@ def standard_normals(
 ) -> FloatArray:
     """Standard normal numbers for the records, by their places, those of each attribute from a stream of its own."""
     names = reported(attributes, Part(progress, 0.0, 0.9), label)
-    return np.column_stack([streams.normals(data.places, name) for name in names])
+    return np.column_stack([normals(streams, data.places, name) for name in names])
 
 
 def independent_noise(values: FloatArray, alpha: float, drawn: FloatArray) -> FloatArray:

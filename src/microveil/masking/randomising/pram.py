@@ -18,6 +18,7 @@ from microveil.masking.randomising.matrices import JOINT, GivenMatrices, label_o
 from microveil.masking.ranges import Interval, OneOf, Ranges, ranges
 from microveil.microdata import Categories, Microdata
 from microveil.microdata.schema import CATEGORICAL
+from microveil.numerics.core.draws import generator_at
 from microveil.numerics.evolution.formulas import LeastFrequency, formula_matrix, parsed
 from microveil.numerics.perturbing.matrix_control import Control
 from microveil.numerics.perturbing.transition_matrices import Controlled, Lowering, Scope
@@ -259,7 +260,7 @@ class PRAM(Method):
         for (block, variable), part in zip(variables.items(), parts(drawing, len(blocks)), strict=True):
             drawn = variable.codes
             if block in matrices:
-                drawn = draw_categories(variable.codes, matrices[block], streams.generator_at(data.places, *block))
+                drawn = draw_categories(variable.codes, matrices[block], generator_at(streams, data.places, *block))
             columns |= {column.name: data.category_column(column) for column in variable.drawn(drawn)}
             part(1.0, f"{self.name}: {variable.name}")
         return Masked(columns, matrices=matrices, notes=tuple(notes))

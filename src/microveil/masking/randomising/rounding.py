@@ -12,6 +12,7 @@ from microveil.masking.notes import BASE_OF_ATTRIBUTE, BASES_CHOSEN
 from microveil.masking.ranges import GROUP_SIZES, Ranges, ranges
 from microveil.microdata import Microdata
 from microveil.microdata.microdata import count
+from microveil.numerics.core.draws import generator_at
 from microveil.numerics.perturbing.rounding import Mode
 from microveil.numerics.statistics.moment_sums import MomentSums
 from microveil.parameters import LARGEST_NUMBER, MOST_RECORDS, parameter, parameterised
@@ -91,7 +92,8 @@ class Rounding(Method):
         columns, chosen = {}, []
         for name in reported(attributes, progress, self.name):
             values, moments = data.numbers(name).values, data.facts.moments([name])
-            rng = streams.generator_at(data.places, name)
+            places = range(len(data)) if self.mode == "controlled" else data.places  # which draws for all together
+            rng = generator_at(streams, places, name)
             if self.points is not None:
                 rounded = round_to_points(values, self._points(data, name), self.mode, rng)
             else:

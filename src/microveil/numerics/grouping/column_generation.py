@@ -21,8 +21,8 @@ from scipy.sparse import csc_array, eye_array, hstack
 
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.grouping.group_pricing import Priced, Pricing, near_records, squared_distance
+from microveil.numerics.grouping.local_search import numbered, regions_of_groups
 from microveil.numerics.grouping.neighbour_bound import neighbour_shares
-from microveil.numerics.grouping.local_search import regions_of_groups, numbered
 from microveil.progress import Part, Progress, parts, silent
 from microveil.typing import FloatArray, IntArray
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from microveil.numerics.core.draws import Drawn, Uniforms
 from microveil.typing import FloatArray
 
 Mode = Literal["nearest", "random", "controlled"]
@@ -19,7 +20,7 @@ _LEAST = float(np.nextafter(0.0, 1.0))
 
 
 def round_to_base(
-    values: FloatArray, base: float, mode: Mode, limits: tuple[float, float] | None, rng: np.random.Generator
+    values: FloatArray, base: float, mode: Mode, limits: tuple[float, float] | None, rng: Uniforms
 ) -> FloatArray:
     """Values as multiples of the base that lie within the limits; NaN stays.
 
@@ -73,13 +74,14 @@ def _multiples(quotients: FloatArray, base: float) -> FloatArray:
     return np.asarray((np.round(quotients * base, digits) if digits <= _MOST_DIGITS else quotients * base) + 0.0)
 
 
-def _drawn_up(share: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _drawn_up(share: FloatArray, rng: Uniforms) -> FloatArray:
     """1 with the probability that the share gives, independently."""
     return (rng.random(len(share)) < share).astype(np.float64)
 
 
-def _drawn_up_evenly(share: FloatArray, rng: np.random.Generator) -> FloatArray:
+def _drawn_up_evenly(share: FloatArray, rng: Uniforms) -> FloatArray:
     """1 with the probability that the share gives, but so many in all as the shares sum to, up to one."""
+    assert not isinstance(rng, Drawn)  # whose numbers belong to single records
     present = np.flatnonzero(~np.isnan(share))
     order = rng.permutation(present)
     mounting = np.floor(np.cumsum(share[order]) + rng.random())
@@ -88,7 +90,7 @@ def _drawn_up_evenly(share: FloatArray, rng: np.random.Generator) -> FloatArray:
     return up
 
 
-def round_to_points(values: FloatArray, points: FloatArray, mode: Mode, rng: np.random.Generator) -> FloatArray:
+def round_to_points(values: FloatArray, points: FloatArray, mode: Mode, rng: Uniforms) -> FloatArray:
     """Values as one of the two points beside them, or the end point beyond which they lie; NaN stays.
 
     >>> points = np.array([0.0, 10.0, 100.0])

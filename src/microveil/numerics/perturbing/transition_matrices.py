@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from microveil.errors import DataError
 from microveil.numerics.core.compiled import kernel
+from microveil.numerics.core.draws import Uniforms
 from microveil.typing import FloatArray, IntArray
 
 Scope = Literal["row", "matrix"]  # whether each row of a matrix has a factor of its own
@@ -263,7 +264,7 @@ def estimated_frequencies(published: npt.ArrayLike, matrix: FloatArray) -> Float
     return np.asarray(np.linalg.solve(matrix.T, np.asarray(published, dtype=np.float64)))
 
 
-def draw_categories(codes: IntArray, matrix: FloatArray, rng: np.random.Generator) -> IntArray:
+def draw_categories(codes: IntArray, matrix: FloatArray, rng: Uniforms) -> IntArray:
     """For every record a category drawn from the row of its own; code -1 (missing) stays."""
     draws = rng.random(len(codes))
     positive = matrix > 0
