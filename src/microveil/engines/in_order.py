@@ -165,8 +165,8 @@ class _Column:
 
     def seen(self, number: int) -> _Seen:
         data = self.part(number)
-        states, first = data.missing_states(self.name), data.places.start
-        sample = sample_of(self.keys(data), np.arange(first, data.places.stop), first, numbered=self.draws)
+        states, first = data.missing_states(self.name), data.range_of_places.start
+        sample = sample_of(self.keys(data), np.arange(first, data.range_of_places.stop), first, numbered=self.draws)
         return _Seen(np.bincount(states, minlength=_STATES), states[sample.places - first], sample)
 
     def masked_together(self, counts: IntArray) -> list[list[int]]:
@@ -196,7 +196,7 @@ class _Column:
         rows = np.flatnonzero(np.isin(of_records, states))
         keys = np.where(of_records == PRESENT, self.keys(data), mean)[rows]
         drawn = self.streams.uniforms(range(before, before + len(rows)), self.name) if self.draws else None
-        return Keyed(keys, drawn, data.places.start + rows, data.arrow(self.name).take(pa.array(rows)))
+        return Keyed(keys, drawn, data.range_of_places.start + rows, data.arrow(self.name).take(pa.array(rows)))
 
     def with_cells(self, cells: pa.ChunkedArray) -> Microdata:
         """Some records of this attribute alone."""

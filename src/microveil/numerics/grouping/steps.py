@@ -225,7 +225,8 @@ def farthest_from_centre(left: RecordsLeft, size: int) -> int:
                     reach = np.sqrt(best_square) / SAFETY - moved * SAFETY
         if tried * 16 < size:
             return best
-    anchor[:] = centre
+    for j in range(d):
+        anchor[j] = centre[j]  # an assignment to the whole takes numba three seconds to compile
     distances_to(alive, centre, distances, size)
     for i in range(size):
         bound[i] = np.sqrt(distances[i])
@@ -268,6 +269,23 @@ def farthest_left(left: RecordsLeft, members: IntArray, size: int) -> int:
 
 
 @kernel
+def descending(positions: IntArray) -> IntArray:
+    """A few positions, the last first; what numpy has for it takes numba two seconds to compile.
+
+    >>> descending(np.array([3, 9, 1])).tolist()
+    [9, 3, 1]
+    """
+    ordered = positions.copy()
+    for i in range(1, len(ordered)):
+        position, slot = ordered[i], i
+        while slot > 0 and ordered[slot - 1] < position:
+            ordered[slot] = ordered[slot - 1]
+            slot -= 1
+        ordered[slot] = position
+    return ordered
+
+
+@kernel
 def close_group(left: RecordsLeft, members: IntArray, size: int, group: int) -> int:
     """Label the members and move records from the end into their places; return how many are left."""
     alive, ids, bound, total = left.alive, left.ids, left.bound, left.total
@@ -275,7 +293,7 @@ def close_group(left: RecordsLeft, members: IntArray, size: int, group: int) -> 
     for index in members:
         for j in range(d):
             add_exactly(total, j, -alive[j, index])
-    for index in np.sort(members)[::-1]:
+    for index in descending(members):
         left.labels[ids[index]] = group
         size -= 1
         for j in range(d):

@@ -102,8 +102,8 @@ class Patterns:
     def on(self, scheme: Scheme, chosen: Sequence[int]) -> Patterns:
         """The patterns on some of the attributes, with the sums over all others."""
         part = scheme.of(chosen)
-        numbers = self.levels[:, list(chosen)] @ part.strides
-        numbers, counts = counted(numbers.astype(np.int64), self.counts, part.patterns)
+        each = self.levels[:, list(chosen)] @ part.strides
+        numbers, counts = counted(each.astype(np.int64), self.counts, part.patterns)
         return Patterns(numbers, part.levels_of(numbers), counts)
 
     def all_possible(self, scheme: Scheme) -> Patterns:

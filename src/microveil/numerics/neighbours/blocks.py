@@ -99,7 +99,7 @@ def _laid_out(table: Table, settings: Settings) -> tuple[IntArray, IntArray]:
         spread = _spread(table, order[begin:end], settings)
         middle, limit, below = begin + many // 2, np.inf, many // 2
         for _ in range(d):
-            column = np.argmax(spread)
+            column = int(np.argmax(spread))
             spread[column] = -1.0
             for i in range(begin, end):
                 keys[i] = cells[column, order[i]] if states[column, order[i]] == 0 else -np.inf
@@ -245,7 +245,7 @@ def nearest_in_blocks(
         best, reach, seen = np.inf, np.inf, 0
         _add_bounds(source, bundles, 0, settings, of_bundles, nearest_cell, added)
         while True:
-            bundle = np.argmin(of_bundles)
+            bundle = int(np.argmin(of_bundles))
             if of_bundles[bundle] > reach or of_bundles[bundle] == np.inf:
                 break
             of_bundles[bundle] = np.inf
@@ -253,7 +253,7 @@ def nearest_in_blocks(
             bounds = of_blocks[: end - begin]
             _add_bounds(source, blocks, begin, settings, bounds, nearest_cell, added)
             while True:
-                chosen = np.argmin(bounds)
+                chosen = int(np.argmin(bounds))
                 if bounds[chosen] > reach or bounds[chosen] == np.inf:
                     break
                 bounds[chosen] = np.inf
