@@ -163,6 +163,8 @@ class Method(Parameterised, ABC):
     needs_order: ClassVar[bool] = False
     # released records may hold other values than they had; not so where some records are only left out
     changes_values: ClassVar[bool] = True
+    # parameters that decide what is told of a release, and nothing of what is in it
+    told: ClassVar[tuple[str, ...]] = ()
     # where it masks all attributes, released records belong to no single one of the original, though the values do
     detaches_values: ClassVar[bool] = False
     # may set single cells to missing, such as a missing code that no other record of a group has
@@ -256,7 +258,7 @@ class Method(Parameterised, ABC):
             versions={}, keep_household_ids=keep_household_ids, content_digest=table.content_digest(),
         )  # fmt: skip
         provenance = self.next_step(before, table.schema.collapsed(chosen), identifiers)
-        streams = provenance.streams_of_step(table, joint=self.is_joint)
+        streams = provenance.streams_of_step(table, joint=self.is_joint, told=self.told)
         masked = masked_by_level(self, Tables(table, _beside(data, original)), chosen, streams, progress)
         progress(1.0, self.name)
         released = table.with_columns(masked.columns, masked.attributes).without(identifiers)

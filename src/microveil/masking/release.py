@@ -150,14 +150,16 @@ class Provenance:
         schema = self.schema.replacing(*bare)
         return Plan(self.steps, self.seed, schema, self.require, self.shuffled, self.keep_household_ids, self.new_ids)
 
-    def streams_of_step(self, table: Microdata, *, joint: bool) -> Streams:
+    def streams_of_step(self, table: Microdata, *, joint: bool, told: Iterable[str] = ()) -> Streams:
         """The random streams of the last step. Those of a step of another release differ if the original, a step before
-        or the method or its parameters do, also where both have the same seed; and those of a method that takes
-        attributes together (`joint`) if the attributes do.
+        or the method or its parameters do, but for those that only decide what is told, also where both have the same
+        seed; and those of a method that takes attributes together (`joint`) if the attributes do.
         """
         *before, last = (step.to_plain() for step in self.steps)
         if not joint:
             del last["attributes"]
+        for name in told:
+            last["parameters"].pop(name, None)
         return self._streams(table, "step", before, last)
 
     def streams_of_release(self, table: Microdata) -> Streams:

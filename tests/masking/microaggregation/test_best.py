@@ -137,3 +137,14 @@ def test_the_clock_ends_the_search_and_the_release_says_so(seconds: float) -> No
 def test_a_time_below_nothing_is_refused() -> None:
     with pytest.raises(ParameterError, match="seconds"):
         Best(seconds=-1.0)
+
+
+@pytest.mark.parametrize("bound", ["none", "tight"])
+def test_what_is_told_of_the_bound_changes_no_group(bound: str) -> None:
+    points = np.random.default_rng(3).normal(size=(40, 3))
+    table = {name: points[:, j].tolist() for j, name in enumerate("abc")}
+    usual = Best(k=3, polish=50).mask(table, seed=5)
+    other = Best(k=3, polish=50, bound=bound).mask(table, seed=5)
+    assert other.partition.labels.tolist() == usual.partition.labels.tolist()
+    assert any("SSE/SST" in note for note in usual.provenance.notes)
+    assert any("SSE/SST" in note for note in other.provenance.notes) == (bound == "tight")

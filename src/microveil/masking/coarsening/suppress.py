@@ -107,6 +107,7 @@ class Suppress(Method):
     )
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2"
     searched: ClassVar[Ranges] = ranges(k=Whole(2, 10))
+    told: ClassVar[tuple[str, ...]] = ("bound",)
     random: ClassVar[bool] = False
     of_households: ClassVar[OfHouseholds] = "itself"
     over_records: ClassVar[OverRecords] = "per combination"

@@ -48,6 +48,7 @@ class Best(Microaggregation):
         "Domingo-Ferrer and Mateo-Sanz (2002)"
     )
     searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, polish=Whole(100, 2_000))
+    told: ClassVar[tuple[str, ...]] = ("bound",)
     random: ClassVar[bool] = True
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"polish": 200})
 
