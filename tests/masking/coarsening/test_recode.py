@@ -111,6 +111,12 @@ def test_numbers_become_intervals_of_equal_width_or_frequency_or_at_cuts() -> No
     assert values(data, Recode(by="cuts", cuts=2.0, publish="label"), "x") == ["< 2"] * 2 + [">= 2"] * 3
 
 
+@pytest.mark.parametrize("by", ["automatic", "frequency"])
+def test_one_group_of_numbers_is_their_mean(by: str) -> None:
+    data = Microdata.of({"x": [0.0, 1.0, 5.0]})
+    assert values(data, Recode(by=by, k=2, groups=1), "x") == [2.0] * 3
+
+
 def test_only_an_attribute_whose_values_are_all_equal_is_a_single_interval() -> None:
     for cells in ([1.0, 1.0, 9.0], [1.0, 9.0, 9.0]):
         assert values(Microdata.of({"x": cells}), Recode(by="width", groups=2), "x") == cells

@@ -443,7 +443,8 @@ def _even_intervals(data: Microdata, name: str, groups: int) -> Intervals:
     """About equally frequent intervals of a number."""
     moments = data.facts.moments([name])
     present = int(moments.records[0])
-    at_cuts = data.facts.order_statistics(name, cut_ranks(present, groups)) if present else ()
+    ranks = cut_ranks(present, groups) if present else []
+    at_cuts = data.facts.order_statistics(name, ranks) if ranks else ()
     return Intervals.of([sorted({float(value) for value in at_cuts if value > moments.low[0]})])
 
 

@@ -35,9 +35,8 @@ from microveil.typing import FloatArray, IntArray
 
 _LARGEST_REGION = 5_000
 _NEIGHBOURS_OF_SHORT, _NEIGHBOURS_OF_LONG = (30, 60), (16, 24)  # the fewest and the most
-_INEXACT = (
-    1.0  # in a long file a neighbour may be farther by this share than the one it stands for: a sixth of the time
-)
+# in a long file a neighbour may be farther by this share than the one it stands for, which takes a sixth of the time
+_INEXACT = 1.0
 _RUNS, _FINALISTS = 4, 2
 _FEW_STEPS = 2_000  # for each record: with fewer, one run finds more than several
 _FEWEST_ROUNDS, _MOST_ROUNDS = 4, 50
