@@ -251,7 +251,7 @@ def protected(
             attributes = method._chosen(empty, step.attributes)
             schema = schema.select([name for name in schema.names if name not in identifiers])
             provenance = method.next_step(provenance, attributes)
-            streams = provenance.streams_of_step(empty, joint=method.is_joint, told=method.told)
+            streams = provenance.streams_of_step(empty, joint=method.is_joint)
             job = Job(method, attributes, table, schema, streams, engine, scratch / f"step-{number}", next(stages))
             done = carried_out(job)
             table, schema = done.table, schema.replacing(*done.attributes)

@@ -258,7 +258,7 @@ class Method(Parameterised, ABC):
             versions={}, keep_household_ids=keep_household_ids, content_digest=table.content_digest(),
         )  # fmt: skip
         provenance = self.next_step(before, table.schema.collapsed(chosen), identifiers)
-        streams = provenance.streams_of_step(table, joint=self.is_joint, told=self.told)
+        streams = provenance.streams_of_step(table, joint=self.is_joint)
         masked = masked_by_level(self, Tables(table, _beside(data, original)), chosen, streams, progress)
         progress(1.0, self.name)
         released = table.with_columns(masked.columns, masked.attributes).without(identifiers)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from microveil.errors import ParameterError, check_path
+from microveil.errors import ParameterError, PluginError, UnknownNameError, check_path
 from microveil.masking.guarantees import Guarantees, guarantees_of
 from microveil.masking.households import BY_HOUSEHOLD, note_of
 from microveil.masking.new_ids import KeyTable, check_new_ids, id_attributes, with_new_ids
@@ -36,6 +36,7 @@ from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.hints import hints
 from microveil.microdata.microdata import HasMicrodata, as_microdata
 from microveil.microdata.schema import category_key
+from microveil.plugins import loaded
 from microveil.randomness import GUESSABLE, Streams, derived_seed
 from microveil.typing import BoolArray, FloatArray, IntArray
 
@@ -150,21 +151,19 @@ class Provenance:
         schema = self.schema.replacing(*bare)
         return Plan(self.steps, self.seed, schema, self.require, self.shuffled, self.keep_household_ids, self.new_ids)
 
-    def streams_of_step(self, table: Microdata, *, joint: bool, told: Iterable[str] = ()) -> Streams:
+    def streams_of_step(self, table: Microdata, *, joint: bool) -> Streams:
         """The random streams of the last step. Those of a step of another release differ if the original, a step before
         or the method or its parameters do, but for those that only decide what is told, also where both have the same
         seed; and those of a method that takes attributes together (`joint`) if the attributes do.
         """
-        *before, last = (step.to_plain() for step in self.steps)
+        *before, last = map(_deciding, self.steps)
         if not joint:
             del last["attributes"]
-        for name in told:
-            last["parameters"].pop(name, None)
         return self._streams(table, "step", before, last)
 
     def streams_of_release(self, table: Microdata) -> Streams:
         """The random streams of what is done to whole records: they differ if the original or any step does."""
-        return self._streams(table, "release", [step.to_plain() for step in self.steps])
+        return self._streams(table, "release", list(map(_deciding, self.steps)))
 
     def _streams(self, table: Microdata, *labels: Any) -> Streams:
         """The table stands for an original that an incomplete manifest does not know."""
@@ -182,6 +181,17 @@ class Provenance:
             "members_differ": dict(self.members_differ),
             "versions": dict(self.versions),
         }
+
+
+def _deciding(step: Step) -> dict[str, Any]:
+    """A step without the parameters that only decide what is told of it."""
+    plain = step.to_plain()
+    try:
+        told = getattr(loaded("method", step.method), "told", ())
+    except (UnknownNameError, PluginError):  # its package is not installed here
+        return plain
+    plain["parameters"] = {name: value for name, value in plain["parameters"].items() if name not in told}
+    return plain
 
 
 class SavedRelease(NamedTuple):
