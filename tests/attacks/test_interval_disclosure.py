@@ -207,10 +207,15 @@ def test_of_equal_values_the_earlier_record_has_the_lower_rank() -> None:
 def test_values_lie_between_the_released_ones_so_many_ranks_away() -> None:
     ordered = np.array([10.0, 20.0, 30.0, 40.0, 50.0])
     values, ranks = np.array([20.0, 40.0, 19.9, 40.1, 10.0, 50.0]), np.array([3.0, 3.0, 3.0, 3.0, 1.0, 5.0])
-    assert _between_ranks(values, ordered, ranks, 1).tolist() == [True, True, False, False, True, True]
-    assert _between_ranks(values, ordered, ranks, 0).tolist() == [False, False, False, False, True, True]
-    assert _between_ranks(np.array([20.0, 40.0]), ordered, np.array([2.5, 3.5]), 0).tolist() == [True, True]
-    assert _between_ranks(np.array([9.0, 51.0]), ordered, np.array([1.0, 5.0]), 9).tolist() == [False, False]
+
+    def inside(x: np.ndarray, rank: np.ndarray, reach: int) -> np.ndarray:
+        below, not_above = np.searchsorted(ordered, x, side="left"), np.searchsorted(ordered, x, side="right")
+        return _between_ranks(below, not_above, rank, reach, len(ordered))
+
+    assert inside(values, ranks, 1).tolist() == [True, True, False, False, True, True]
+    assert inside(values, ranks, 0).tolist() == [False, False, False, False, True, True]
+    assert inside(np.array([20.0, 40.0]), np.array([2.5, 3.5]), 0).tolist() == [True, True]
+    assert inside(np.array([9.0, 51.0]), np.array([1.0, 5.0]), 9).tolist() == [False, False]
 
 
 def test_a_category_has_the_mean_of_its_ranks() -> None:

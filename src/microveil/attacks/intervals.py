@@ -160,7 +160,9 @@ class IntervalDisclosure(Attack):
         if self.window == "rank":
             ordered = np.sort(after[released])
             rank = (average_ranks if self.ties == "average" else _ranks_by_record)(after[released])[both[released]]
-            return lambda width: _between_ranks(x, ordered, rank, int(width * len(ordered) / 100))
+            # one search for all widths: the ends of an interval are compared with x by their places among the released
+            first, beyond = (np.searchsorted(ordered, x, side=side) for side in ("left", "right"))
+            return lambda width: _between_ranks(first, beyond, rank, int(width * len(ordered) / 100), len(ordered))
         if self.window == "rank-difference":
             apart = np.abs(average_ranks(x) - average_ranks(y))
             return lambda width: np.asarray(apart <= width * len(x) / 100)
@@ -220,11 +222,14 @@ def _ranks_by_record(values: FloatArray) -> FloatArray:
     return ranks
 
 
-def _between_ranks(x: FloatArray, ordered: FloatArray, rank: FloatArray, reach: int) -> BoolArray:
-    """Whether values lie between the released values that are `reach` ranks below and above."""
-    low = ordered[np.clip(np.floor(rank - reach), 1, len(ordered)).astype(np.int64) - 1]
-    high = ordered[np.clip(np.ceil(rank + reach), 1, len(ordered)).astype(np.int64) - 1]
-    return np.asarray((x >= low) & (x <= high))
+def _between_ranks(first: IntArray, beyond: IntArray, rank: FloatArray, reach: int, count: int) -> BoolArray:
+    """Whether values lie between those of so many released values that are `reach` ranks below and above.
+
+    `first` is how many released values are below a value, `beyond` how many are not above it.
+    """
+    low = np.clip(np.floor(rank - reach), 1, count)
+    high = np.clip(np.ceil(rank + reach), 1, count)
+    return np.asarray((low <= beyond) & (high > first))
 
 
 def _middle_ranks(codes: IntArray, size: int) -> FloatArray:

@@ -17,19 +17,20 @@ def number_rows(columns: Sequence[IntArray], sizes: Sequence[int] | None = None)
     """The number of each row's combination, and a row that has it, for columns of codes 0 <= code < size; without
     sizes, up to the greatest code of each column.
 
-    Combinations are numbered in the order of their codes.
+    Combinations are numbered in the order of their codes. Once all rows are told apart no further column is looked at.
 
     >>> rows, first = number_rows([np.array([1, 0, 1, 1]), np.array([2, 0, 2, 0])])
     >>> rows.tolist(), first.tolist()
     ([2, 0, 2, 1], [1, 3, 0])
     """
-    if sizes is None:
-        sizes = [int(codes.max(initial=0)) + 1 for codes in columns]
     n = len(columns[0]) if columns else 0
     key, reach = np.zeros(n, dtype=np.int64), 1
-    for codes, size in zip(columns, sizes, strict=True):
+    for j, codes in enumerate(columns):
+        size = int(codes.max(initial=0)) + 1 if sizes is None else sizes[j]
         if reach * max(1, size) > max(_SPARSE * n, 1) and reach > 1:
             key, reach = _renumbered(key, reach)  # as small as can be before it grows
+            if reach == n:
+                break
         if reach * max(1, size) > _LARGEST_KEY:
             codes, size = _renumbered(codes, size)
         key = key * max(1, size) + codes
