@@ -29,11 +29,11 @@ def loaded() -> None:
 
 def test_finished_cells_come_back_as_they_were(tmp_path: Path) -> None:
     path = tmp_path / "results.csv"
-    assert bench.finished(path) == []
+    assert bench.kept(bench.Cell, path) == []
     cells = [bench.Cell("census", "random", 600, seed, 600, 79.1234 + seed, 10.5, 20.25, "abc+") for seed in (1, 2)]
     for cell in cells:
-        bench.add(cell, path)
-    assert bench.finished(path) == cells
+        bench.keep(cell, path)
+    assert bench.kept(bench.Cell, path) == cells
     assert len(path.read_text(encoding="utf-8").splitlines()) == 3
 
 

@@ -39,6 +39,7 @@ from microveil.cli.printing import (
     say,
     speak_of_compiling,
 )
+from microveil.cli.without_pandas import leave_pandas_out
 from microveil.errors import (
     MicroveilError,
     ParameterError,
@@ -59,6 +60,7 @@ def main() -> None:
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), _interrupt)
     try:
+        leave_pandas_out(sys.argv[1:])
         # not standalone: typer would answer in paragraphs of its own
         status = app(standalone_mode=False)
         if status == _INTERRUPTED:

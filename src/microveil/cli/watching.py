@@ -16,7 +16,6 @@ from typing import NoReturn
 
 from microveil.cli.app import main as work
 from microveil.cli.printing import NO_MEMORY, fail
-from microveil.cli.without_pandas import leave_pandas_out
 from microveil.errors import memory_limits
 
 # every thread and every allocator reserves addresses, long before it uses them
@@ -33,7 +32,6 @@ def main() -> None:
     """Run the command line."""
     limits = memory_limits()
     only_words = len(sys.argv) == 1 or {"--help", "--version"} & set(sys.argv)
-    leave_pandas_out(sys.argv[1:])
     if not hasattr(os, "fork") or min(limits) == math.inf or only_words:
         work()
         return

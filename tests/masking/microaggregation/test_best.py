@@ -131,7 +131,7 @@ def test_the_clock_ends_the_search_and_the_release_says_so(seconds: float) -> No
     assert time.monotonic() - began < 60  # without a limit it would be twenty minutes
     assert "limit of time" in " ".join(release.provenance.notes)
     assert loss(data, Best(k=3, seconds=seconds), list(data.names)) < loss(data, MDAV(k=3), list(data.names))
-    assert not Best(k=3, polish=1).mask(data, seed=1).provenance.notes
+    assert "limit of time" not in " ".join(Best(k=3, polish=1).mask(data, seed=1).provenance.notes)
 
 
 def test_a_time_below_nothing_is_refused() -> None:

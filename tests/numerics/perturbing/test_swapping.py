@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microveil.numerics.perturbing.swapping import (
+    holdings_by_range,
     is_valid_rank_swap,
     swap_between_buckets,
     swap_partners,
-    swap_repeatedly,
 )
 
 
@@ -45,6 +45,10 @@ def test_every_free_position_is_as_likely_as_the_others() -> None:
     expected = 8000 / 4
     # chi-square with 3 degrees of freedom stays below 16.27 with probability 0.999
     assert ((chosen[1:] - expected) ** 2 / expected).sum() < 16.27
+
+
+def swap_repeatedly(window: int, draws: np.ndarray) -> np.ndarray:
+    return np.concatenate(list(holdings_by_range(window, len(draws), lambda some: draws[some.start : some.stop])))
 
 
 def test_without_marks_a_position_can_be_exchanged_again() -> None:

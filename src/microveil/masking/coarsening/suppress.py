@@ -273,10 +273,11 @@ class Suppress(Method):
         return Keys(classes.codes, classes.of_record, masses, self._costs(attributes), own, empty, alone)
 
     def _bound(self, keys: Keys, suppressed: BoolArray, targets: FloatArray) -> tuple[Note, ...]:
+        """What is told of the bound; nothing where there is none, or none above 0."""
         from microveil.numerics.counting.suppression_bound import least_cost
 
         least = least_cost(keys, float(targets[0]))
-        return () if least is None else (self._least_cost(keys.cost(suppressed), least),)
+        return () if least is None or least < 1e-3 else (self._least_cost(keys.cost(suppressed), least),)
 
     def _least_cost(self, cost: float, least: float) -> Note:
         """The cost of the emptied cells beside its bound; without importance that is a whole number of cells."""

@@ -61,7 +61,7 @@ class Best(Microaggregation):
     )
     seconds: float | None = parameter(
         default=None,
-        help="the search ends once it has taken so many seconds, if polish does not end it before; then the release "
+        help="the search ends after this time in seconds, if polish does not end it before; then the release "
         "depends on how fast the machine is, and the same seed need not give it again; unset: no limit, and the same "
         "seed gives the same release",
         ge=0.0,

@@ -25,7 +25,8 @@ _TRIES = 64  # draws that may hit a full bucket before all those with room are w
 
 def swap_partners(window: int, draws: FloatArray) -> IntArray:
     """Pair the positions 0..n-1: each free position i with one drawn from the free ones among i+1..i+window."""
-    return _whole(partners_by_range(window, len(draws), lambda positions: draws[positions.start : positions.stop]))
+    found = partners_by_range(window, len(draws), lambda positions: draws[positions.start : positions.stop])
+    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
 
 def partners_by_range(window: int, count: int, draw: Draw) -> Iterator[IntArray]:
@@ -39,16 +40,11 @@ def partners_by_range(window: int, count: int, draw: Draw) -> Iterator[IntArray]
         moves = moves[len(positions) :]
 
 
-def swap_repeatedly(window: int, draws: FloatArray) -> IntArray:
+def holdings_by_range(window: int, count: int, draw: Draw) -> Iterator[IntArray]:
     """Every position in turn exchanges what it holds with one drawn from i+1..i+window, exchanged before or not.
 
-    Gives what each position holds in the end: it can come from anywhere below.
+    Gives what each position holds in the end, some after the other: it can come from anywhere below.
     """
-    return _whole(holdings_by_range(window, len(draws), lambda positions: draws[positions.start : positions.stop]))
-
-
-def holdings_by_range(window: int, count: int, draw: Draw) -> Iterator[IntArray]:
-    """The same for so many positions, some after the other."""
     holds = np.zeros(0, dtype=np.int64)
     for positions in _ranges(window, count):
         reached = min(count, positions.stop + window)
@@ -62,10 +58,6 @@ def _ranges(window: int, count: int) -> Iterator[range]:
     """Ranges at least as long as the window, so that no more than twice as many positions are at hand."""
     size = max(_RANGE, window)
     return (range(first, min(count, first + size)) for first in range(0, count, size))
-
-
-def _whole(ranges: Iterator[IntArray]) -> IntArray:
-    return np.concatenate([np.zeros(0, dtype=np.int64), *ranges])
 
 
 @kernel
