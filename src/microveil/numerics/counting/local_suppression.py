@@ -47,11 +47,10 @@ class Rows:
         """What the records of each row count for together, under each measure."""
         return sums_by_number(self.of_record, self.masses, len(self.codes))
 
-    def groups(self, kept: BoolArray, among: BoolArray | None = None) -> tuple[IntArray, IntArray, int]:
+    def groups(self, kept: BoolArray) -> tuple[IntArray, IntArray, int]:
         """The rows whose kept codes are all known, the number of each one's combination of them, and their count."""
         columns = np.flatnonzero(kept)
-        known = (self.codes[:, columns] >= 0).all(axis=1)
-        rows = np.flatnonzero(known if among is None else known & among)
+        rows = np.flatnonzero((self.codes[:, columns] >= 0).all(axis=1))
         if len(columns) == 0 or len(rows) == 0:
             return rows, np.zeros(len(rows), dtype=np.int64), min(1, len(rows))
         number, first = number_rows([self.codes[rows, j] for j in columns])
