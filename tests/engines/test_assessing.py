@@ -23,6 +23,7 @@ from microveil.errors import DataError, FileError
 from microveil.masking.release import Release
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.equivalence_classes import equivalence_classes_of
+from microveil.randomness import Streams
 from microveil.registry import make, usual_names
 
 RECORDS = 1500
@@ -208,6 +209,61 @@ def test_what_needs_all_records_at_once_is_measured_on_a_sample(large: LargeMicr
     assert found.risks["distance-linkage"].value == large.assess(release, sample=300).risks["distance-linkage"].value
 
 
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"standardisation": "joint"},
+        {"standardisation": "minmax", "metric": "manhattan"},
+        {"metric": "gower", "weights": (1.0, 2.0, 0.5, 1.0)},
+        {"block": ("job",), "missing_cells": "left out"},
+    ],
+)
+def test_persons_are_linked_with_all_released_records(
+    parameters: dict[str, Any], original: Microdata, engine: Engine, tmp_path: Path
+) -> None:
+    """As in memory, where those drawn are attacked among all."""
+    known = ("age", "income", "job", "grade")
+    kept = {"missing": "own category"}
+    attributes = [one.changed(roles=(), **(kept if one.is_categorical else {})) for one in original.schema]
+    table = pa.table({name: original.arrow(name) for name in original.names})
+    if "missing_cells" not in parameters:  # what a missing wildcard costs is a mean over the persons drawn
+        table = table.set_column(1, "income", table["income"].fill_null(3000.0))
+    data = Microdata.of(table, Schema(attributes))
+    released = stored(data, tmp_path / "in", engine, 400).protect(
+        mv.Plan((mv.Step("noise", {"alpha": 0.1}, known[:2]), mv.Step("pram", {}, known[2:])), seed=3), tmp_path / "out"
+    )
+    attack = make("attack", "distance-linkage", parameters)
+    found = stored(data, tmp_path / "in", engine, 400).assess(released, losses=[], attacks=[attack], sample=600)
+    rows = np.sort(Streams(0).generator("records to measure").choice(RECORDS, 600, replace=False))
+    expected = attack.assess(data, in_memory(released)).per_record[rows]
+    risk = found.risks["distance-linkage"]
+    assert found.among_all == ("distance-linkage",)
+    assert risk.per_record.tolist() == expected.tolist()
+    assert 0 < risk.value < 100
+    assert risk.low < risk.value < risk.high
+    assert "600 among all" in str(found)
+    assert not any("rather too high" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"metric": "mahalanobis"},
+        {"neighbours": 2},
+        {"known_sizes": (2,)},
+        {"direction": "masked"},
+        {"one_to_one": True},
+    ],
+)
+def test_links_that_need_all_persons_are_those_of_a_sample(
+    parameters: dict[str, Any], large: LargeMicrodata, release: LargeRelease
+) -> None:
+    attack = make("attack", "distance-linkage", parameters)
+    found = large.assess(release, losses=[], attacks=[attack], sample=200)
+    assert found.among_all == ()
+
+
 def test_a_sample_of_all_records_gives_the_assessment_in_memory(
     large: LargeMicrodata, release: LargeRelease, original: Microdata
 ) -> None:
@@ -232,6 +288,12 @@ def test_a_release_in_truth_undisguised_shows_it(large: LargeMicrodata, release:
     assert counts["before"] == counts["after"]
     assert {name: loss.raw for name, loss in found.losses.items()} == dict.fromkeys(EXACT, 0.0)
     assert found.risks["interval-disclosure"].value == 100
+    keyless = large.schema.replacing(*(large.schema[name].changed(roles=()) for name in KEYS))
+    of_numbers = LargeMicrodata(large.table, keyless, large.engine)
+    nothing_done = replace(nothing_done, schema=keyless, provenance=replace(release.provenance, schema=keyless))
+    linked = of_numbers.assess(nothing_done, attacks=["distance-linkage"], losses=[], sample=500)
+    assert linked.among_all == ("distance-linkage",)
+    assert linked.risks["distance-linkage"].value > 99
 
 
 def test_keys_left_alone_keep_their_k(large: LargeMicrodata, tmp_path: Path) -> None:

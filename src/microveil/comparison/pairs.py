@@ -20,6 +20,7 @@ from microveil.masking.release import MADE_AGAIN, Release
 from microveil.microdata.microdata import Microdata, both_as_microdata, count, resolve_attributes
 from microveil.microdata.schema import KINDS, Schema
 from microveil.microdata.tables import Tables
+from microveil.numerics.statistics.scaling import Spread
 from microveil.parameters import Parameterised
 
 if TYPE_CHECKING:
@@ -130,6 +131,12 @@ class Pair(Tables):
         """The attributes of these kinds that can be compared."""
         fits = (n for n in self.attributes if self.original[n].kind in kinds)
         return tuple(n for n in fits if self.reads_labels or n not in self.recoded)
+
+    def spreads(self, name: str) -> tuple[Spread, Spread]:
+        """How the numbers of both files spread; of the original's those of the persons in the release, without those of
+        a control group, who come after them."""
+        before, after = (column.values for column in self.numbers(name))
+        return Spread.of(before[: len(after)]), Spread.of(after)
 
     @property
     def in_series(self) -> tuple[str, ...]:

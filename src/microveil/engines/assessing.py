@@ -1,13 +1,14 @@
 """Releases of tables longer than memory, measured.
 
 Combinations of the keys are counted, and losses that are sums over records or combinations are added up part by part by
-the same formulas as in memory. What has to see all records at once is measured in memory on a sample of them.
+the same formulas as in memory. Persons who are drawn are linked with all released records, part by part. What has to
+see all records at once is measured in memory on a sample of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -17,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from microveil.attacks import Attack, Risk
+from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.comparison.knowledge import Knowledge, knowledge_of
 from microveil.comparison.label_detection import holds_labels
 from microveil.comparison.pairs import Pair, read_alike
@@ -31,9 +33,10 @@ from microveil.masking.release import Provenance, Release, file_digest, manifest
 from microveil.microdata import Microdata, Schema
 from microveil.microdata.facts import Part as PartOfTable
 from microveil.microdata.frames import open_frame
-from microveil.microdata.microdata import count, resolve_attributes
+from microveil.microdata.microdata import Categories, count, resolve_attributes
 from microveil.microdata.schema import KINDS
 from microveil.microdata.tables import Sum, Tables
+from microveil.numerics.statistics.scaling import Spread
 from microveil.progress import Part, Progress, parts, silent
 from microveil.randomness import Streams
 from microveil.registry import find
@@ -51,8 +54,9 @@ class LargeAssessment:
     """What was measured of a release of a table longer than memory.
 
     `before` and `after` say how many records share the combinations of the keys. `losses` are those of all records;
-    `sampled_losses` and `risks` those of `sample` records drawn at random, which is 0 where nothing needed any;
-    `passed_over` says why a measure has no value.
+    `sampled_losses` and `risks` those of `sample` records drawn at random, which is 0 where nothing needed any, but for
+    the risks named in `among_all`, for which some of these were linked with all released records. `passed_over` says
+    why a measure has no value.
     """
 
     records: int
@@ -64,6 +68,7 @@ class LargeAssessment:
     risks: Mapping[str, Risk]
     sample: int
     passed_over: Mapping[str, str] = field(default_factory=dict)
+    among_all: tuple[str, ...] = ()
 
     @property
     def heading(self) -> str:
@@ -87,7 +92,8 @@ class LargeAssessment:
         found = []
         for label, risk in self.risks.items():
             told = find("attack", risk.name).meaning
-            found.append(("risk", label, f"{risk.value:.2f} %", f"{drawn}, {risk.low:.2f} to {risk.high:.2f} %", told))
+            of = f"{risk.attacked:,} among all" if label in self.among_all else drawn
+            found.append(("risk", label, f"{risk.value:.2f} %", f"{of}, {risk.low:.2f} to {risk.high:.2f} %", told))
         for losses, of in ((self.losses, "all"), (self.sampled_losses, drawn)):
             for label, loss in losses.items():
                 error = loss.details.get("standard_error")
@@ -101,11 +107,13 @@ class LargeAssessment:
         told = []
         if self.before is None:
             told.append("no attribute is a key, so no combinations were counted")
-        if self.sample < self.records and (self.risks or self.sampled_losses):
+        if self.sample < self.records and (self.risks.keys() - set(self.among_all) or self.sampled_losses):
             told.append(
                 f"what rests on {self.sample:,} records was measured as if these were the whole table; attacks then "
                 "have fewer records to confuse a person with, so their risks are rather too high than too low"
             )
+        if self.among_all:
+            told.append(f"linked with all released records, and not only with those drawn: {', '.join(self.among_all)}")
         reasons: dict[str, list[str]] = {}
         for name, reason in self.passed_over.items():
             reasons.setdefault(reason, []).append(name)
@@ -128,6 +136,7 @@ class LargeAssessment:
                 "records": self.sample,
                 "losses": {name: loss.to_plain() for name, loss in self.sampled_losses.items()},
                 "risks": {name: risk.to_plain() for name, risk in self.risks.items()},
+                "among_all": list(self.among_all),
             },
             "passed_over": dict(self.passed_over),
         }
@@ -170,6 +179,11 @@ class StoredPair(Pair):
     source: Source = field(kw_only=True, compare=False, repr=False)
     in_parts: ClassVar[bool] = True
 
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The attributes that are compared or known, as far as the release has them."""
+        return self.masked.names
+
     def __len__(self) -> int:
         return len(self.source.original)
 
@@ -182,6 +196,25 @@ class StoredPair(Pair):
             return find(Tables(before.read(original, part), after.read(released, part), attributes))
 
         return self.source.engine.added(of_part, len(original.pieces), progress, label)
+
+
+@dataclass(frozen=True)
+class DrawnPair(Pair):
+    """Some records of a stored pair, in memory, on the scales of all of them."""
+
+    of_all: StoredPair = field(kw_only=True, compare=False, repr=False)
+
+    def spreads(self, name: str) -> tuple[Spread, Spread]:
+        return _spread(self.of_all.original, name), _spread(self.of_all.masked, name)
+
+    def categories(self, name: str) -> tuple[Categories, Categories]:
+        domain = self.of_all.categories(name)[0].domain
+        return self.original.categories(name, domain), self.masked.categories(name, domain)
+
+
+def _spread(table: Microdata, name: str) -> Spread:
+    found = table.facts.moments([name])
+    return Spread(*(float(one[0]) for one in (found.mean, found.deviation, found.low, found.high)))
 
 
 @dataclass(frozen=True)
@@ -239,10 +272,12 @@ def assessed(
     others = [measure for measure in wanted if measure not in exact]
     sampled_losses: dict[str, Any] = {}
     risks: dict[str, Any] = {}
+    linked: dict[str, Any] = {}
     size = min(sample, len(data)) if others or attacks is None or attacks else 0
     if size:
         rows = np.sort(Streams(seed).generator("records to measure").choice(len(data), size, replace=False))
-        few = Pair.of(*_drawn(data, whole, made, rows))
+        drawn = _drawn(data, whole, made, rows)
+        few = Pair.of(*drawn)
         sampled_losses, unfit = _measured(
             {m.name: partial(m.measure_pair, m.facing(few), explicit=False) for m in others}, Part(drawing, 0, 0.4)
         )
@@ -251,12 +286,56 @@ def assessed(
         if size < len(data):  # who is unique among some is not so among all
             passed_over |= dict.fromkeys(counted, "combinations are counted over all records")
             chosen = {label: attack for label, attack in chosen.items() if label not in counted}
+            linking = {
+                label: partial(_linked, attack, pair, _Drawn(*drawn, rows, seed))
+                for label, attack in chosen.items()
+                if isinstance(attack, DistanceLinkage) and _can_link(attack, few, pair)
+            }
+            linked, missed = _measured(linking, Part(drawing, 0.4, 0.8))
+            passed_over |= missed
+            chosen = {label: attack for label, attack in chosen.items() if label not in linking}
         risks, missed = _measured(
-            {label: partial(a.assess_pair, a.facing(few)) for label, a in chosen.items()}, Part(drawing, 0.4, 1)
+            {label: partial(a.assess_pair, a.facing(few)) for label, a in chosen.items()}, Part(drawing, 0.8, 1)
         )
         passed_over |= unfit | missed
     progress(1.0, "assessing")
-    return LargeAssessment(len(data), pair.knowledge, before, after, found, sampled_losses, risks, size, passed_over)
+    return LargeAssessment(
+        len(data), pair.knowledge, before, after, found, sampled_losses, linked | risks, size, passed_over,
+        tuple(linked),
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Drawn:
+    """The records that were drawn from both tables, and which of all they are."""
+
+    original: Microdata
+    release: Release
+    rows: IntArray
+    seed: int
+
+    def at_most(self, number: int) -> _Drawn:
+        """So many of them, drawn at random."""
+        if number >= len(self.rows):
+            return self
+        chance = Streams(self.seed).generator("persons to link")
+        some = np.sort(chance.choice(len(self.rows), number, replace=False))
+        release = replace(self.release, data=self.release.data.take(some))
+        return replace(self, original=self.original.take(some), release=release, rows=self.rows[some])
+
+
+def _can_link(attack: DistanceLinkage, few: Pair, pair: StoredPair) -> bool:
+    """Whether the attack can link persons with all released records part by part."""
+    facing = attack.facing(few)
+    return attack.works_over == "neighbours" and not facing.labelled and set(facing.attributes) <= set(pair.held)
+
+
+def _linked(attack: DistanceLinkage, pair: StoredPair, drawn: _Drawn, progress: Progress) -> Risk:
+    """The risk of some persons, each linked with all released records."""
+    some = drawn.at_most(attack.persons_in_parts(pair))
+    few = Pair.of(some.original, some.release)
+    persons = DrawnPair(**{one.name: getattr(few, one.name) for one in fields(few)}, of_all=pair)
+    return attack.assess_in_parts(attack.facing(persons), attack.facing(pair), some.rows, progress)
 
 
 def _measured(measures: Mapping[str, Callable[..., Any]], progress: Progress) -> tuple[dict[str, Any], dict[str, str]]:
@@ -325,10 +404,11 @@ def _stored_pair(data: LargeMicrodata, whole: LargeMicrodata, made: Release) -> 
     chosen = tuple(name for name in made.provenance.attributes or data.schema.keys if name in after.names)
     attributes = resolve_attributes(before, chosen or None, KINDS, "a comparison")
     knowledge = knowledge_of(before, made, (attributes, "masked"))
-    recoded = tuple(name for name in attributes if _is_label(before, after, name))
-    schemas = read_alike(before.schema, after.schema, attributes, recoded, known_before=True)
+    held = tuple(dict.fromkeys((*attributes, *(name for name in knowledge.attributes if name in after.names))))
+    recoded = tuple(name for name in held if _is_label(before, after, name))
+    schemas = read_alike(before.schema, after.schema, held, recoded, known_before=True)
     original, masked = (
-        _empty(one.table, schema.select(attributes), known.read_by(schema))
+        _empty(one.table, schema.select(held), known.read_by(schema))
         for one, schema, known in zip((data, whole), schemas, facts, strict=True)
     )
     return StoredPair(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from microveil.attacks.linkage.base import columns_of
-from microveil.attacks.linkage.distance import DistanceLinkage, _mean_distance, _over_common_range, mean_square
+from microveil.attacks.linkage.base import columns_of, scaled
+from microveil.attacks.linkage.distance import DistanceLinkage, _mean_distance, mean_square
 from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError, UnknownNameError
@@ -547,10 +547,10 @@ def test_the_scenario_says_who_looks_for_whom() -> None:
 
 def test_numbers_are_divided_by_the_range_of_both_files() -> None:
     gap = np.nan
-    before, after = _over_common_range(np.array([2.0, 4.0, gap]), np.array([3.0, gap, 10.0]))
+    before, after = scaled(np.array([2.0, 4.0, gap]), np.array([3.0, gap, 10.0]), "common range")
     assert before == pytest.approx([0.0, 0.25, gap], nan_ok=True)
     assert after == pytest.approx([0.125, gap, 1.0], nan_ok=True)
-    constant = _over_common_range(np.array([5.0, 5.0]), np.array([5.0, gap]))
+    constant = scaled(np.array([5.0, 5.0]), np.array([5.0, gap]), "common range")
     assert constant[0].tolist() == [0.0, 0.0]
     assert constant[1][0] == 0.0
-    assert np.isnan(_over_common_range(np.full(2, gap), np.full(2, gap))).all()
+    assert np.isnan(scaled(np.full(2, gap), np.full(2, gap), "common range")).all()

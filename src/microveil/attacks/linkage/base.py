@@ -14,7 +14,7 @@ from microveil.attacks.base import Attack, Risk
 from microveil.comparison.drawing import drawn
 from microveil.comparison.pairs import Pair
 from microveil.errors import ParameterError, UnknownNameError
-from microveil.numerics.statistics.scaling import Scaling, min_max, standardise
+from microveil.numerics.statistics.scaling import Axis, Scaling, Spread
 from microveil.parameters import LARGEST_SEED, MOST_RECORDS, parameter, parameterised
 from microveil.progress import Progress, parts
 from microveil.typing import FloatArray, IntArray
@@ -22,11 +22,13 @@ from microveil.typing import FloatArray, IntArray
 if TYPE_CHECKING:
     from microveil.attacks.linkage.comparison import Comparison
     from microveil.comparison.labels import Labels
+    from microveil.microdata import Microdata
     from microveil.numerics.neighbours.assignment import Mixture
     from microveil.numerics.neighbours.mixed_distance import Table
     from microveil.numerics.neighbours.nearest import Links
 
 Standardisation = Literal["separate", "joint", "minmax", "none"]
+Scales = Literal["separate", "joint", "minmax", "none", "common range"]
 # for each record attacked and each counter, the chance that its link is right
 Hits = dict[str, FloatArray]
 
@@ -192,14 +194,17 @@ def columns_of(
     pair: Pair, attributes: Sequence[str], columns: Sequence[tuple[FloatArray, FloatArray]]
 ) -> tuple[Table, Table]:
     """The known and the released cells of attributes with values; missing ones are 0 and have their state."""
+    before, after = ([column[side] for column in columns] for side in (0, 1))
+    return table_of(pair.original, attributes, before), table_of(pair.masked, attributes, after)
+
+
+def table_of(data: Microdata, attributes: Sequence[str], columns: Sequence[FloatArray]) -> Table:
+    """The same of one of the files."""
     from microveil.numerics.neighbours.mixed_distance import Table
 
-    tables = []
-    for side, data in enumerate((pair.original, pair.masked)):
-        cells = np.array([column[side] for column in columns]).reshape(len(attributes), len(data))
-        states = np.array([data.missing_states(name) for name in attributes], dtype=np.uint8).reshape(cells.shape)
-        tables.append(Table(np.where(states > 0, 0.0, cells), states))
-    return tables[0], tables[1]
+    cells = np.array(columns).reshape(len(attributes), len(data))
+    states = np.array([data.missing_states(name) for name in attributes], dtype=np.uint8).reshape(cells.shape)
+    return Table(np.where(states > 0, 0.0, cells), states)
 
 
 def labelled_of(pair: Pair, attributes: Sequence[str]) -> dict[int, Labels]:
@@ -259,18 +264,26 @@ def refuse_long_assignment(name: str, *different: int) -> None:
         )
 
 
-def scaled(before: FloatArray, after: FloatArray, how: Standardisation) -> tuple[FloatArray, FloatArray]:
+def scaled(before: FloatArray, after: FloatArray, how: Scales) -> tuple[FloatArray, FloatArray]:
     """A numeric column of both files on a common scale. That of the known file is of the persons in the release; who is
     beyond them, in a control group, is put on it too."""
+    axes = axes_of(Spread.of(before[: len(after)]), Spread.of(after), how)
+    return axes[0].of(before), axes[1].of(after)
+
+
+def axes_of(before: Spread, after: Spread, how: Scales) -> tuple[Axis, Axis]:
+    """The scales of both files, by how their numbers spread."""
     if how == "none":
-        return before, after
-    inside = before[: len(after), None]
-    if how == "joint":
-        scaling = Scaling.of(inside)
-        return scaling.apply(before[:, None])[:, 0], scaling.apply(after[:, None])[:, 0]
+        return Axis(0.0, 1.0), Axis(0.0, 1.0)
+    if how == "common range":
+        low = min(before.low, after.low)
+        width = max(before.high, after.high) - low
+        common = Axis(low, width) if 0 < width < np.inf else Axis(low if np.isfinite(low) else 0.0, 1.0)
+        return common, common
     if how == "minmax":
-        return min_max(before[:, None], inside)[:, 0], min_max(after[:, None])[:, 0]
-    return Scaling.of(inside).apply(before[:, None])[:, 0], standardise(after[:, None])[:, 0]
+        return Axis(before.low, before.width or 1.0), Axis(after.low, after.width or 1.0)
+    own, theirs = (Axis(one.mean, one.deviation or 1.0) for one in (before, after))
+    return own, own if how == "joint" else theirs
 
 
 def unit_of(known: FloatArray, how: Standardisation) -> float:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 
-from microveil.attacks.base import Variant
+from microveil.attacks.base import Risk, Variant
 from microveil.attacks.linkage.base import (
     CONFIRMED,
     EFFORT_OF_LABELS,
@@ -16,25 +16,31 @@ from microveil.attacks.linkage.base import (
     Linkage,
     Linker,
     Standardisation,
+    affordable_records,
+    axes_of,
     columns_of,
     hits_of_chances,
     hits_of_links,
     labelled_of,
-    scaled,
+    table_of,
     unit_of,
 )
 from microveil.comparison.columns import Linked
-from microveil.comparison.pairs import Pair
+from microveil.comparison.pairs import Pair, fitting
 from microveil.errors import DataError, ParameterError
 from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance, category_distance
-from microveil.microdata.schema import CATEGORICAL, KINDS
+from microveil.microdata.facts import OverRecords
+from microveil.microdata.schema import CATEGORICAL, KINDS, Category
+from microveil.microdata.tables import Tables
+from microveil.numerics.statistics.scaling import Axis
 from microveil.parameters import MOST_RECORDS, parameter, parameterised
-from microveil.progress import Progress, parts
+from microveil.progress import Progress, parts, silent
 from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from microveil.attacks.linkage.comparison import Comparison, Labelled
     from microveil.comparison.labels import Labels
+    from microveil.microdata import Microdata
 
 # a direction in which the files do not differ counts as if they differed by a millionth of their spread
 _LEAST_VARIANCE = 1e-12
@@ -187,6 +193,45 @@ class DistanceLinkage(Linkage):
         whole = self._comparison(pair, attributes)
         return whole.charging_for_wildcards() if self.missing_cells == "typical" else whole
 
+    @property
+    def works_over(self) -> OverRecords:
+        """How a person is linked: with all released records part by part, or by what all of them are together."""
+        plain = self.direction == "original" and self.neighbours == 1 and not self.one_to_one
+        return "neighbours" if plain and self.metric != "mahalanobis" and self.known_sizes is None else "whole table"
+
+    def persons_in_parts(self, pair: Pair) -> int:
+        """How many persons are linked with the records of a long table by default."""
+        return self.records or affordable_records(len(pair) * len(self.facing(pair).attributes))
+
+    def assess_in_parts(self, persons: Pair, pair: Pair, numbers: IntArray, progress: Progress = silent) -> Risk:
+        """The risk of some persons drawn from a table whose records come in parts, each linked with all released ones.
+
+        `persons` are these with their own released records, compared on the scales of the whole table, and `numbers`
+        which of its records they are. No attribute may be released as labels. What a missing wildcard costs is taken
+        from the persons alone.
+        """
+        from microveil.numerics.neighbours.nearest import Nearest, distances_of_pairs, nearest_targets
+
+        attributes, label = fitting(persons, self, explicit=False), f"{self.name}: linking records"
+        comparison = self._comparison(persons, attributes)
+        compared = [self._compared(persons, name, weight) for name, weight in self._weighted(attributes)]
+        if self.missing_cells == "typical":
+            comparison = comparison.charging_for_wildcards()
+        known, terms = comparison.known, comparison.terms
+
+        def of_part(part: Tables) -> Nearest:
+            released = table_of(part.masked, attributes, [one.released(part) for one in compared])
+            found = nearest_targets(known, released, terms, silent, "")
+            return found.from_target(part.masked.range_of_places.start)
+
+        found = pair.about(attributes).summed(of_part, progress, label)
+        every = np.arange(len(persons))
+        own = distances_of_pairs(known, comparison.released, terms, every, every) <= found.border
+        told = ~comparison.all_missing(every)
+        hits = {name: right * told for name, right in hits_of_links(found.links(own), numbers).items()}
+        shares = {name: 100 * float(right.mean()) for name, right in hits.items()}
+        return Risk.of(self.name, hits["expected"], attributes, self._scenario(attributes), counters=shares)
+
     def _hits(self, comparison: Comparison, attacked: IntArray, progress: Progress) -> Hits:
         """For each record attacked, by every convention for ties, the chance that its link is right."""
         label = f"{self.name}: linking records"
@@ -229,15 +274,11 @@ class DistanceLinkage(Linkage):
         from microveil.attacks.linkage.comparison import Comparison
         from microveil.numerics.neighbours.mixed_distance import Terms
 
-        if self.weights is not None and len(self.weights) != len(attributes):
-            raise ParameterError(
-                f"{self.name}: weights = {self.weights} is not allowed; there are {len(attributes)} known attributes"
-            )
-        weights = np.ones(len(attributes)) if self.weights is None else np.array(self.weights)
+        weights = np.array([weight for _, weight in self._weighted(attributes)])
         labels = labelled_of(pair, attributes)
         plain = tuple(j for j in range(len(attributes)) if j not in labels)
         compared = [self._compared(pair, attributes[j], float(weights[j])) for j in plain]
-        tables = columns_of(pair, [attributes[j] for j in plain], [one.cells for one in compared])
+        tables = columns_of(pair, [attributes[j] for j in plain], [one.cells(pair) for one in compared])
         terms = Terms(
             np.array([one.form for one in compared], dtype=np.int64),
             np.array([one.start for one in compared]),
@@ -255,46 +296,52 @@ class DistanceLinkage(Linkage):
             )
         return comparison
 
+    def _weighted(self, attributes: tuple[str, ...]) -> list[tuple[str, float]]:
+        """The attributes, and how much each counts."""
+        weights = (1.0,) * len(attributes) if self.weights is None else self.weights
+        if len(weights) != len(attributes):
+            raise ParameterError(
+                f"{self.name}: weights = {self.weights} is not allowed; there are {len(attributes)} known attributes"
+            )
+        return list(zip(attributes, weights, strict=True))
+
     def _compared(self, pair: Pair, name: str, weight: float) -> Compared:
         from microveil.numerics.neighbours.mixed_distance import CATEGORY
 
         kind, wildcard = pair.original[name].kind, pair.masked[name].missing == "wildcard"
+        domain: tuple[Category | None, ...] | None = None
         if kind == "numeric":
-            before, after = (column.values for column in pair.numbers(name))
             if not self._is_blocking(name):
-                return self._numbers(before, after, name, weight, wildcard)
-            size = 0
+                return self._numbers(pair, name, weight, wildcard)
         else:
             columns = pair.categories(name)
+            domain = columns[0].domain
             before, after = (column.codes.astype(np.float64) for column in columns)
-            size = len(columns[0].domain)
         if self._is_blocking(name):
-            return Compared((before, after), CATEGORY, np.inf, 0.0, wildcard, weight if wildcard else np.inf)
-        distance = category_distance(kind, size, self.ordinal_distance)
+            return Compared(name, domain, None, CATEGORY, np.inf, 0.0, wildcard, weight if wildcard else np.inf)
+        assert domain is not None
+        distance = category_distance(kind, len(domain), self.ordinal_distance)
         missing = (
             _mean_distance(_nan_where_missing(before), _nan_where_missing(after), distance.start, distance.slope)
             if wildcard
             else 1.0
         )
-        return Compared(
-            (before, after), CATEGORY, weight * distance.start, weight * distance.slope, wildcard, weight * missing
-        )
+        start, slope = weight * distance.start, weight * distance.slope
+        return Compared(name, domain, None, CATEGORY, start, slope, wildcard, weight * missing)
 
-    def _numbers(self, before: FloatArray, after: FloatArray, name: str, weight: float, wildcard: bool) -> Compared:
+    def _numbers(self, pair: Pair, name: str, weight: float, wildcard: bool) -> Compared:
         from microveil.numerics.neighbours.mixed_distance import ABSOLUTE, SQUARED
 
+        before, after = (column.values for column in pair.numbers(name))
         if self.metric == "mahalanobis" and np.isnan([before, after]).any():
             raise DataError(
                 f"{self.name}: metric = 'mahalanobis' needs numbers without missing values, and '{name}' has some"
             )
-        if self.metric == "gower":
-            before, after = _over_common_range(before, after)
-        else:
-            before, after = scaled(before, after, self.standardisation)
-        missing = self._mean_of(before, after) if wildcard else self._unlike
-        factor = np.sqrt(weight) if self._squares else weight
+        axes = axes_of(*pair.spreads(name), "common range" if self.metric == "gower" else self.standardisation)
+        missing = self._mean_of(axes[0].of(before), axes[1].of(after)) if wildcard else self._unlike
+        factor = float(np.sqrt(weight)) if self._squares else weight
         form = SQUARED if self._squares else ABSOLUTE
-        return Compared((factor * before, factor * after), form, 0.0, 0.0, wildcard, weight * missing)
+        return Compared(name, None, axes, form, 0.0, 0.0, wildcard, weight * missing, factor)
 
     def _labelled(self, pair: Pair, name: str, labels: Labels, weight: float) -> Labelled:
         """An attribute released as labels: a value inside is at distance 0, any other as far as from the nearest
@@ -334,17 +381,34 @@ class DistanceLinkage(Linkage):
 
 @dataclass(frozen=True)
 class Compared:
-    """An attribute with values: its cells in both files, how it adds to a distance, and what a missing cell adds.
+    """An attribute with values: its domain, or the scales of its numbers in both files; how it adds to a distance, and
+    what a missing cell adds.
 
     For a wildcard that is the mean distance of two records picked at random.
     """
 
-    cells: tuple[FloatArray, FloatArray]
+    name: str
+    domain: tuple[Category | None, ...] | None
+    axes: tuple[Axis, Axis] | None
     form: int
     start: float
     slope: float
     wildcard: bool
     missing: float
+    factor: float = 1.0
+
+    def cells(self, tables: Tables) -> tuple[FloatArray, FloatArray]:
+        """What is compared, of the known and of the released records."""
+        return self._of(tables.original, 0), self.released(tables)
+
+    def released(self, tables: Tables) -> FloatArray:
+        return self._of(tables.masked, 1)
+
+    def _of(self, data: Microdata, side: int) -> FloatArray:
+        if self.domain is not None:
+            return data.categories(self.name, self.domain).codes.astype(np.float64)
+        values = data.numbers(self.name).values
+        return values if self.axes is None else self.factor * self.axes[side].of(values)
 
 
 def _nan_where_missing(codes: FloatArray) -> FloatArray:
@@ -369,15 +433,6 @@ def _mean_distance(one: FloatArray, other: FloatArray, start: float, slope: floa
     apart = below[0] * (1 - below[1]) + below[1] * (1 - below[0])
     equal = float(np.prod([np.diff(share, prepend=0.0) for share in below], axis=0).sum())
     return start * (1 - equal) + slope * float((apart[:-1] * np.diff(steps)).sum())
-
-
-def _over_common_range(before: FloatArray, after: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Numbers over the range of both files together, so that the greatest difference is 1."""
-    both = np.concatenate([before, after])
-    present = both[~np.isnan(both)]
-    width = float(np.ptp(present)) if len(present) else 0.0
-    low = float(present.min()) if len(present) else 0.0
-    return (before - low) / (width or 1.0), (after - low) / (width or 1.0)
 
 
 def _whitened(comparison: Comparison, *, joint: bool) -> Comparison:

@@ -9,7 +9,7 @@ passing over all of them in chunks; both find the same ties.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,37 @@ _WORTH_A_THREAD = 1 << 16  # distances: below, handing the work over takes longe
 
 
 @dataclass(frozen=True)
+class Nearest:
+    """For each source up to which distance a target ties for nearest, how many do, the first of them, and how near they
+    are; infinite where nothing can be compared."""
+
+    border: FloatArray
+    ties: IntArray
+    first: IntArray
+    nearest: FloatArray
+
+    def __add__(self, other: Nearest) -> Nearest:
+        """Among the targets of both."""
+        border = np.where(other.nearest < self.nearest, other.border, self.border)
+        reached = [one.nearest <= border for one in (self, other)]
+        ties = np.where(reached[0], self.ties, 0) + np.where(reached[1], other.ties, 0)
+        never = np.iinfo(np.int64).max
+        first = np.minimum(np.where(reached[0], self.first, never), np.where(reached[1], other.first, never))
+        return Nearest(border, ties, np.where(first < never, first, -1), np.minimum(self.nearest, other.nearest))
+
+    def at(self, sources: IntArray) -> Nearest:
+        """Of these sources."""
+        return Nearest(self.border[sources], self.ties[sources], self.first[sources], self.nearest[sources])
+
+    def from_target(self, number: int) -> Nearest:
+        """The same where the targets are counted from this number on."""
+        return replace(self, first=np.where(self.first < 0, -1, self.first + number))
+
+    def links(self, own: BoolArray) -> Links:
+        return Links(self.ties, self.first, own, self.nearest)
+
+
+@dataclass(frozen=True)
 class Links:
     """For each attacking record: how many records tie for nearest, the first of them, whether its own is one, and how
     near they are (infinite where nothing can be compared)."""
@@ -49,6 +80,25 @@ def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progre
     comes after the last target has none."""
     source_rows, source_of = distinct(sources.at(records))
     target_rows, target_of = distinct(targets)
+    found = _nearest_targets(source_rows, target_rows, target_of, terms, progress, label).at(source_of)
+    inside = records < len(target_of)
+    own = np.zeros(len(records), dtype=np.bool_)
+    own_distance = distances_of_pairs(source_rows, target_rows, terms, source_of[inside], target_of[records[inside]])
+    own[inside] = own_distance <= found.border[inside]
+    return found.links(own)
+
+
+def nearest_targets(sources: Table, targets: Table, terms: Terms, progress: Progress, label: str) -> Nearest:
+    """The targets nearest to each of the sources; what is found among some targets can be added to what is found among
+    others."""
+    source_rows, source_of = distinct(sources)
+    return _nearest_targets(source_rows, *distinct(targets), terms, progress, label).at(source_of)
+
+
+def _nearest_targets(
+    source_rows: Table, target_rows: Table, target_of: IntArray, terms: Terms, progress: Progress, label: str
+) -> Nearest:
+    """Among distinct targets; `target_of` says which of them each record is."""
     count = np.bincount(target_of)
     lowest = np.full(len(count), np.iinfo(np.int64).max)
     np.minimum.at(lowest, target_of, np.arange(len(target_of)))
@@ -57,12 +107,7 @@ def link(sources: Table, targets: Table, terms: Terms, records: IntArray, progre
         found = _by_chunks(source_rows, target_rows, terms, count, lowest, progress, label)
     else:
         found, _ = _by_blocks(source_rows, blocks, terms, count, lowest, progress, label)
-    border, ties, first, nearest = found
-    inside = records < len(target_of)
-    own = np.zeros(len(records), dtype=np.bool_)
-    own_distance = distances_of_pairs(source_rows, target_rows, terms, source_of[inside], target_of[records[inside]])
-    own[inside] = own_distance <= border[source_of[inside]]
-    return Links(ties[source_of], first[source_of], own, nearest[source_of])
+    return Nearest(*found)
 
 
 Found = tuple[FloatArray, IntArray, IntArray, FloatArray]

@@ -35,6 +35,41 @@ class Scaling:
         return np.asarray((columns - self.mean) / np.where(self.deviation > 0, self.deviation, 1.0))
 
 
+class Spread(NamedTuple):
+    """Mean, population deviation and range of some numbers; of none the range is empty, from inf to -inf."""
+
+    mean: float
+    deviation: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: FloatArray) -> Spread:
+        """
+        >>> Spread.of(np.array([1.0, np.nan, 5.0]))
+        Spread(mean=3.0, deviation=2.0, low=1.0, high=5.0)
+        """
+        scaling, present = Scaling.of(values[:, None]), ~np.isnan(values)
+        low, high = (
+            float(find(values, where=present, initial=least)) for find, least in ((np.min, np.inf), (np.max, -np.inf))
+        )
+        return cls(float(scaling.mean[0]), float(scaling.deviation[0]), low, high)
+
+    @property
+    def width(self) -> float:
+        return max(0.0, self.high - self.low)
+
+
+class Axis(NamedTuple):
+    """A scale that numbers are put on: which of them is 0, and how much is 1."""
+
+    start: float
+    unit: float
+
+    def of(self, values: FloatArray) -> FloatArray:
+        return (values - self.start) / self.unit
+
+
 def standardise(columns: FloatArray) -> FloatArray:
     """Each column to mean 0 and population deviation 1; constant columns become 0; NaN stays NaN.
 
@@ -44,12 +79,11 @@ def standardise(columns: FloatArray) -> FloatArray:
     return Scaling.of(columns).apply(columns)
 
 
-def min_max(columns: FloatArray, of: FloatArray | None = None) -> FloatArray:
-    """Each column to [0, 1], by its own range or that `of` others; constant columns become 0; NaN stays NaN."""
-    ranged = columns if of is None else of
-    present = ~np.isnan(ranged)
-    low = np.min(ranged, axis=0, where=present, initial=np.inf)
-    span = np.max(ranged, axis=0, where=present, initial=-np.inf) - low
+def min_max(columns: FloatArray) -> FloatArray:
+    """Each column to [0, 1] by its range; constant columns become 0; NaN stays NaN."""
+    present = ~np.isnan(columns)
+    low = np.min(columns, axis=0, where=present, initial=np.inf)
+    span = np.max(columns, axis=0, where=present, initial=-np.inf) - low
     return np.asarray((columns - low) / np.where(span > 0, span, 1.0))
 
 
