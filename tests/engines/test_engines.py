@@ -58,6 +58,7 @@ PLANS: Mapping[str, tuple[mv.Step, ...]] = {
     "individual-ranking": (mv.Step("individual-ranking", {"k": 5}, NUMBERS),),
     "optimal-univariate": (mv.Step("optimal-univariate", {"k": 4}, NUMBERS[:2]),),
     "suppress": (mv.Step("suppress", {"k": 3, "suppressed": "wildcard"}, CATEGORIES),),
+    "suppress to a category": (mv.Step("suppress", {"k": 4, "suppressed": "own category"}, CATEGORIES),),
     "one after the other": (
         mv.Step("recode", {"by": "rare", "p": 3}, CATEGORIES[:1]),
         mv.Step("pram", {}, CATEGORIES),
@@ -294,7 +295,6 @@ def test_what_needs_all_records_at_once_is_refused_in_a_sentence(
         for step, words in (
             (mv.Step("synthetic", {}, NUMBERS), "has to see all records at once"),
             (mv.Step("noise", {"exact": True}, NUMBERS), "has to see all records at once"),
-            (mv.Step("suppress", {"k": 3, "suppressed": "own category"}, CATEGORIES), "protect the table without"),
         ):
             with pytest.raises(mv.MicroveilError, match=words):
                 large.protect(mv.Plan((step,), seed=SEED), tmp_path / "out")
@@ -433,6 +433,50 @@ def test_numeric_keys_are_suppressed_in_the_type_of_memory(tmp_path: Path) -> No
     with mv.open(folder, "duckdb", people.schema) as large:
         large.protect(plan, tmp_path / "out")
     assert_same_cells(mv.protect(people, plan), tmp_path / "out")
+
+
+def _suppressed_as_in_memory(people: mv.Microdata, k: int, folder: Path) -> None:
+    plan = mv.Plan((mv.Step("suppress", {"k": k}, people.names),), seed=SEED)
+    given = write_in_files(people, folder / "in")
+    with mv.open(given, "duckdb", people.schema) as large:
+        release = large.protect(plan, folder / "out")
+    expected = mv.protect(people, plan)
+    assert expected.provenance.notes == release.provenance.notes
+    assert_same_cells(expected, folder / "out")
+
+
+def _keys(own: tuple[str, ...], names: tuple[str, ...]) -> mv.Schema:
+    kinds = {True: "own category", False: "wildcard"}
+    attributes = [mv.Attribute(name=n, kind="nominal", roles=("key",), missing=kinds[n in own]) for n in names]
+    return mv.Schema(attributes)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_cells_are_emptied_to_categories_and_to_wildcards_as_in_memory(seed: int, tmp_path: Path) -> None:
+    rng = np.random.default_rng(seed)
+    names = tuple("abcd"[: rng.integers(2, 5)])
+    columns = {}
+    for name in names:
+        cells = rng.choice(list("nesw"), 3_000, p=rng.dirichlet(np.full(4, 0.4))).astype(object)
+        cells[rng.random(3_000) < 0.02] = None
+        columns[name] = pa.array(cells.tolist(), pa.string())
+    people = mv.Microdata.of(pa.table(columns), _keys(names[: 1 + seed % 3], names))
+    _suppressed_as_in_memory(people, int(rng.integers(2, 15)), tmp_path)
+
+
+@pytest.mark.parametrize("own", ["acd", "acdb"])
+def test_more_of_a_frequent_combination_change_than_were_looked_at_first(own: str, tmp_path: Path) -> None:
+    """Three rare records each take nine with them out of the same frequent combination, whose second half has another
+    value in the last column."""
+    second = "b" if own == "acdb" else "e"
+    rows = [("x", "c", "d", "b")] * 100 + [("x", "c", "d", second)] * 100
+    rows += [("x", "c", "z", "b"), ("x", "z", "d", "b"), ("z", "c", "d", "b")]
+    table = pa.table({name: list(column) for name, column in zip("acdb", zip(*rows, strict=True), strict=True)})
+    people = mv.Microdata.of(table, _keys(tuple(own), tuple("acdb")))
+    released = mv.protect(people, mv.Plan((mv.Step("suppress", {"k": 10}, people.names),), seed=SEED)).data
+    emptied = np.any([released.arrow(name).is_null().to_numpy(zero_copy_only=False) for name in "acd"], axis=0)
+    assert np.flatnonzero(emptied).tolist() == [*range(27), 200, 201, 202]
+    _suppressed_as_in_memory(people, 10, tmp_path)
 
 
 def test_a_run_does_not_touch_what_another_has_in_between(tmp_path: Path) -> None:

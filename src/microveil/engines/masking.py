@@ -25,13 +25,15 @@ from microveil.masking.coarsening.suppress import Suppress
 from microveil.masking.notes import Note, added_up
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.equivalence_classes import key_codes
-from microveil.microdata.facts import Part
+from microveil.microdata.facts import Counted, Part
 from microveil.microdata.frames import open_frame
+from microveil.numerics.counting.distinct_rows import number_rows
 from microveil.numerics.counting.equivalence_classes import agreeing_sums
+from microveil.numerics.counting.exact_local_suppression import UndividedRecordsError
 from microveil.numerics.counting.nested_local_suppression import highest_level
 from microveil.progress import Progress, silent
 from microveil.randomness import Streams
-from microveil.typing import IntArray
+from microveil.typing import BoolArray, IntArray
 
 
 @dataclass(frozen=True)
@@ -142,16 +144,37 @@ def write_in_parts(folder: Path, table: StoredTable, columns: Mapping[str, pa.Ar
         write_part(folder, part, pa.table(cells))
 
 
-class _Rare(NamedTuple):
-    """Records of rare combinations: their places, and their cells."""
+_MOST_LISTED = 20_000_000  # records of frequent combinations that are looked at one by one, in search of some to change
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """Records that are looked at one by one: their places, their combinations, and how many of each one are wanted."""
 
     places: IntArray
-    cells: pa.Table
+    numbers: IntArray
+    wanted: IntArray
+
+    def __add__(self, later: _Listed) -> _Listed:
+        places = np.concatenate([self.places, later.places])
+        return _Listed(places, np.concatenate([self.numbers, later.numbers]), self.wanted).first()
+
+    def first(self) -> _Listed:
+        """Of each combination the first, as many as are wanted."""
+        order = np.argsort(self.numbers, kind="stable")
+        numbers = self.numbers[order]
+        rank = np.arange(len(order)) - np.searchsorted(numbers, numbers)
+        kept = np.sort(order[rank < self.wanted[numbers]])
+        return _Listed(self.places[kept], self.numbers[kept], self.wanted)
 
 
 def per_combination(job: Job) -> Done:
     """The records of rare combinations one by one, and those of each frequent one as a single record that counts for
-    all of them; what the method does to the latter would be done to all, and is refused where it is anything."""
+    all of them; what the method does to the latter would be done to all, and is refused where it is anything.
+
+    Where an empty cell is a category, rare records become equal to the first ones of frequent combinations. Some of
+    these are therefore looked at one by one as well, and more where they were too few.
+    """
     table, method, attributes = job.table, job.method, job.attributes
     if (
         not isinstance(method, Suppress)
@@ -164,55 +187,112 @@ def per_combination(job: Job) -> Done:
             "memory; leave these out, or protect the table without an engine"
         )
     facts = StoredFacts(table, job.schema, job.engine)
-    schema = job.schema.select(attributes)
     counted = facts.counted(attributes)
-    k = method.k if method.risk is None else max(method.k, int(np.ceil(1.0 / method.risk - 1e-9)))
-    codes = np.column_stack([key_codes(counted.data, name) for name in attributes])
-    agreeing = agreeing_sums(codes, counted.counts[:, None].astype(np.float64))[:, 0]
-    is_rare = agreeing < highest_level(k)
-    combinations = pa.table({name: counted.data.arrow(name) for name in attributes})
-    rare = combinations.filter(pa.array(is_rare))
-
-    def of_part(number: int) -> _Rare:
-        cells = table.read(number, attributes)
-        found = row_numbers(cells, rare, attributes).is_valid().to_numpy(zero_copy_only=False)
-        return _Rare(table.places(number).start + np.flatnonzero(found), cells.filter(pa.array(found)))
-
-    records = job.engine.map(of_part, len(table.pieces), silent, f"{method.name}: rare combinations")
-    places = np.concatenate([one.places for one in records])
-    frequent = combinations.filter(pa.array(~is_rare))
-    stands_for = np.concatenate([np.ones(len(places), np.int64), counted.counts[~is_rare]])
-    together = pa.concat_tables([*(one.cells for one in records), frequent]).combine_chunks()
-    part = Part(range(len(together)), facts, stands_for)
-    data = Microdata(open_frame(together), schema, part=part)
-    masked = method._mask(data, attributes, job.streams, job.progress)
-    changed = _cells_of_rare(masked, data, len(places))
-    folder = job.folder
+    combinations = _Combinations.of(method, counted, attributes)
+    spare = combinations.enough if combinations.own else 0
+    while True:
+        wanted = combinations.wanted(spare)
+        listed = _listed(job, combinations.table, wanted)
+        changed = _changed(job, facts, combinations, listed)
+        if changed is not None:
+            break
+        spare *= 4
+        if not combinations.own or (wanted == combinations.counts).all() or wanted.sum() > _MOST_LISTED:
+            raise DataError(
+                f"{method.name} would empty cells of many records of frequent combinations, too; recode the keys "
+                "first, use suppressed=wildcard, or protect the table without an engine"
+            )
+    masked, columns, places, folder = *changed, listed.places, job.folder
+    types = {name: column.type for name, column in columns.items()}
 
     def put(number: int) -> None:
         within = table.places(number)
         first, last = np.searchsorted(places, [within.start, within.stop])
         at = pa.array(places[first:last] - within.start)
         cells = table.read(number, attributes)
-        made = {n: replaced_cells(cells[n].cast(types[n], safe=False), at, changed[n][first:last]) for n in attributes}
+        made = {n: replaced_cells(cells[n].cast(types[n], safe=False), at, columns[n][first:last]) for n in attributes}
         write_part(folder, number, pa.table(made))
 
-    types = {name: masked.columns[name].type for name in attributes}
     job.engine.map(put, len(table.pieces), job.progress, method.name)
     return Done(table.with_newer(folder, types), masked.attributes, masked.notes)
 
 
-def _cells_of_rare(masked: Masked, data: Microdata, rare: int) -> dict[str, pa.Array]:
-    """The released cells of the records of rare combinations; those of the others must be what they were."""
+class _Combinations(NamedTuple):
+    """The combinations of the keys, how many records have each, which are rare, and which attributes have empty cells
+    that are a category of their own; `enough` records are more than the method brings together."""
+
+    table: pa.Table
+    counts: IntArray
+    is_rare: BoolArray
+    own: tuple[str, ...]
+    of_own: IntArray
+    enough: int
+
+    @classmethod
+    def of(cls, method: Suppress, counted: Counted, attributes: Sequence[str]) -> _Combinations:
+        k = method.k if method.risk is None else max(method.k, int(np.ceil(1.0 / method.risk - 1e-9)))
+        keys, enough = method.with_policies(counted.data, tuple(attributes)), highest_level(k)
+        codes = {name: key_codes(keys, name) for name in attributes}
+        rows = np.column_stack(list(codes.values()))
+        agreeing = agreeing_sums(rows, counted.counts[:, None].astype(np.float64))[:, 0]
+        own = tuple(name for name in attributes if keys[name].missing != "wildcard")
+        of_own = number_rows([codes[name] for name in own])[0] if own else np.zeros(len(rows), dtype=np.int64)
+        table = pa.table({name: counted.data.arrow(name) for name in attributes})
+        return cls(table, counted.counts, agreeing < enough, own, of_own, enough)
+
+    def wanted(self, spare: int) -> IntArray:
+        """How many records of each are looked at one by one: of frequent ones some, and all where few would be left."""
+        some = np.where(self.counts < spare + self.enough, self.counts, spare) if spare else 0
+        return np.where(self.is_rare, self.counts, some)
+
+
+def _listed(job: Job, combinations: pa.Table, wanted: IntArray) -> _Listed:
+    """The first records of combinations, as many as are wanted."""
+    table, attributes = job.table, job.attributes
+    some = np.flatnonzero(wanted)
+    among, wanted = combinations.take(pa.array(some)), wanted[some]
+
+    def of_part(number: int) -> _Listed:
+        found = row_numbers(table.read(number, attributes), among, attributes)
+        rows = np.flatnonzero(found.is_valid().to_numpy(zero_copy_only=False))
+        numbers = found.drop_null().to_numpy(zero_copy_only=False)
+        return _Listed(table.places(number).start + rows, numbers, wanted).first()
+
+    found = job.engine.added(of_part, len(table.pieces), silent, f"{job.method.name}: records to look at")
+    return _Listed(found.places, some[found.numbers], wanted)
+
+
+def _changed(
+    job: Job, facts: StoredFacts, combinations: _Combinations, listed: _Listed
+) -> tuple[Masked, dict[str, pa.Array]] | None:
+    """What the method does, and the released cells of the listed records; nothing where other records would have to
+    change, or might in their stead."""
+    numbers, size = listed.numbers, len(listed.numbers)
+    left = combinations.counts - np.bincount(numbers, minlength=len(combinations.counts))
+    rest = np.flatnonzero(left)
+    together = combinations.table.take(pa.array(np.concatenate([numbers, rest]))).combine_chunks()
+    stands_for = np.concatenate([np.ones(size, np.int64), left[rest]])
+    part = Part(range(len(together)), facts, stands_for)
+    data = Microdata(open_frame(together), job.schema.select(job.attributes), part=part)
+    try:
+        masked = job.method._mask(data, job.attributes, job.streams, job.progress)
+    except UndividedRecordsError:
+        return None
+    emptied = np.zeros(size, dtype=np.bool_)  # cells that are a category then
     for name, column in masked.columns.items():
-        before = data.arrow(name)
-        same = column.slice(rare).equals(before.slice(rare).cast(column.type, safe=False))
-        if not same:
-            raise DataError(
-                f"attribute '{name}' would lose cells of frequent combinations, too, since its missing values count as "
-                "a value of their own; use suppressed=wildcard, or protect the table without an engine"
-            )
-    return {name: column.slice(0, rare) for name, column in masked.columns.items()}
+        before = data.arrow(name).cast(column.type, safe=False)
+        if not column.slice(size).equals(before.slice(size)):
+            return None
+        if name in combinations.own:
+            gone = pc.and_(column.slice(0, size).is_null(), before.slice(0, size).is_valid())
+            emptied |= gone.to_numpy(zero_copy_only=False)
+    known = np.full(len(combinations.of_own), np.inf)  # up to which place all records of a row of such cells are listed
+    last = np.full(len(left), -1, dtype=np.int64)
+    last[numbers] = listed.places  # in their order, so that the last one stays
+    np.minimum.at(known, combinations.of_own[rest], last[rest])
+    if (listed.places[emptied] > known[combinations.of_own[numbers[emptied]]]).any():
+        return None
+    return masked, {name: column.slice(0, size) for name, column in masked.columns.items()}
 
 
 def replaced_cells(column: pa.ChunkedArray, at: pa.Array, cells: pa.Array) -> pa.Array:

@@ -186,7 +186,7 @@ class Suppress(Method):
         """The cells emptied so that no combination is rare, without a look at households."""
         listed = combinations_of(self.combinations) if self.combinations else ()
         used = _attributes_in(listed, attributes) if listed else attributes
-        keys = self._with_policies(data, used)
+        keys = self.with_policies(data, used)
         if listed:
             suppressed = self._cells_for_all(keys, attributes, listed, Part(progress, 0.0, 0.9))
         else:
@@ -203,7 +203,7 @@ class Suppress(Method):
         else:
             self._check(released, attributes, targets)
         notes = [_note(self.name, attributes, suppressed)]
-        if self.bound != "none" and not listed and suppressed.any() and len(data) <= _MOST_BOUNDED:
+        if self.bound != "none" and not listed and suppressed.any() and data.counts.sum() <= _MOST_BOUNDED:
             notes += self._bound(self._keys(keys, attributes, masses), suppressed, targets)
         coded = tuple(name for name in used if keys[name].missing != "wildcard")
         if coded and self.suppressed == "wildcard":
@@ -216,7 +216,7 @@ class Suppress(Method):
             data[name].kind != "numeric" or _distinct_numbers(data, name) <= cls().most_values
         )
 
-    def _with_policies(self, data: Microdata, attributes: tuple[str, ...]) -> Microdata:
+    def with_policies(self, data: Microdata, attributes: tuple[str, ...]) -> Microdata:
         """The table with the meaning that empty cells of the keys are to have; refused where it cannot be treated."""
         changed: list[Attribute] = []
         for name in attributes:
@@ -269,8 +269,8 @@ class Suppress(Method):
         classes = equivalence_classes_of(data, attributes, progress)
         own = np.array([data[name].missing != "wildcard" for name in attributes])
         empty = np.array([_empty_code(data, name, classes, j) for j, name in enumerate(attributes)])
-        alone = self.count == "original"
-        return Keys(classes.codes, classes.of_record, masses, self._costs(attributes), own, empty, alone)
+        alone, several = self.count == "original", data.counts > 1
+        return Keys(classes.codes, classes.of_record, masses, self._costs(attributes), own, empty, alone, several)
 
     def _bound(self, keys: Keys, suppressed: BoolArray, targets: FloatArray) -> tuple[Note, ...]:
         """What is told of the bound; nothing where there is none, or none above 0."""

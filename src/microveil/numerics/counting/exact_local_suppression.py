@@ -24,6 +24,10 @@ _ROUNDING = 1e-9
 _MULTIPLIERS = 0x2545F4914F6CDD1D, 0x369DEA0F31A53F85  # odd, with their bits mixed
 
 
+class UndividedRecordsError(Exception):
+    """Of records that stand for several some would have to be changed and others not."""
+
+
 def suppress_for_equality(rows: Rows, suppressed_codes: IntArray, targets: FloatArray) -> BoolArray:
     """The cells to suppress, for each record; `suppressed_codes` are the codes that a suppressed cell of each column
     gets.
@@ -293,6 +297,7 @@ class _Partition:
                 break
             if not waits[row]:
                 whole = np.concatenate([whole, np.flatnonzero(now == row)])
+        self._refuse_several(whole)
         self._suppress(whole, tiers[-1][-1])
 
     def _shown_now(self) -> tuple[IntArray, FloatArray]:
@@ -300,10 +305,15 @@ class _Partition:
         now, codes = _released(self.rows, self.suppressed, self.suppressed_codes)
         return now, sums_by_number(now, self.rows.masses, len(codes))
 
+    def _refuse_several(self, records: IntArray) -> None:
+        if self.rows.several is not None and self.rows.several[records].any():
+            raise UndividedRecordsError
+
     def _spared(self, together: IntArray, candidates: IntArray, now: IntArray, sizes: FloatArray) -> IntArray | None:
         """Candidates that their rows can do without, the largest rows first; enough to join these, or none."""
         reached, spared = self.rows.masses[together].sum(axis=0), []
         for record in candidates[np.argsort(-sizes[now[candidates], 0], kind="stable")]:
+            self._refuse_several(record)
             if self._enough((sizes[now[record]] - self.rows.masses[record])[None])[0]:
                 sizes[now[record]] -= self.rows.masses[record]
                 reached = reached + self.rows.masses[record]

@@ -34,13 +34,15 @@ _NONE, _SEVERAL = -1, -2  # in place of the one column in which two rows differ
 class Rows:
     """Distinct rows of codes, the row and the masses of each record, and what suppressing a cell of each column costs.
 
-    A column that must not be suppressed has the cost infinity.
+    A column that must not be suppressed has the cost infinity. A record that is `several` stands for equal ones of the
+    table, from which none can be taken.
     """
 
     codes: IntArray
     of_record: IntArray
     masses: FloatArray
     costs: FloatArray
+    several: BoolArray | None = None
 
     @property
     def totals(self) -> FloatArray:

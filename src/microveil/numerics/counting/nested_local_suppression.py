@@ -33,7 +33,7 @@ class Keys:
     """Rows of codes (-1: a wildcard), the row of each record, and how suppressed cells count.
 
     A suppressed cell in a column of its `own` is the code `empty`, in others a wildcard. With `alone` nobody is helped
-    by the suppressions of others.
+    by the suppressions of others. A record that is `several` stands for equal ones of the table.
     """
 
     codes: IntArray
@@ -43,6 +43,12 @@ class Keys:
     own: BoolArray
     empty: IntArray
     alone: bool = False
+    several: BoolArray | None = None
+
+    @property
+    def sizes(self) -> FloatArray:
+        """What the records of each row count for together, under the first measure."""
+        return np.asarray(np.bincount(self.of_record, weights=self.masses[:, 0], minlength=len(self.codes)))
 
     def cost(self, suppressed: BoolArray) -> float:
         return float((suppressed @ self.costs).sum())
@@ -79,7 +85,8 @@ class Keys:
 
     def _of_own(self) -> Rows:
         of_row, first = _numbered(self.codes[:, self.own])
-        return Rows(self.codes[first][:, self.own], of_row[self.of_record], self.masses, self.costs[self.own])
+        codes, of_record = self.codes[first][:, self.own], of_row[self.of_record]
+        return Rows(codes, of_record, self.masses, self.costs[self.own], self.several)
 
     def _of_wildcards(self) -> Rows:
         return Rows(self.codes, self.of_record, self.masses, np.where(self.own, np.inf, self.costs))

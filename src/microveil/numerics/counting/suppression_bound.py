@@ -31,9 +31,10 @@ _NEVER = -1  # in place of the columns in which two rows differ: suppression doe
 def least_cost(keys: Keys, k: float) -> float | None:
     """What suppression costs at least so that k records agree with every one; none where that would take too long.
 
-    The records must count one each.
+    Each record must count one, or as many as it stands for.
     """
-    if (keys.masses[:, 0] != 1.0).any() or len(keys.own) > _MOST_COLUMNS:
+    single = slice(None) if keys.several is None else ~keys.several
+    if (keys.masses[single, 0] != 1.0).any() or len(keys.own) > _MOST_COLUMNS:
         return None
     everywhere = np.ones(len(keys.own), dtype=np.bool_)
     if keys.alone or keys.own.all():
@@ -53,7 +54,7 @@ def _each_by_itself(keys: Keys, counted: BoolArray, k: float) -> float | None:
     if len(codes) << codes.shape[1] > _MOST_AGREEMENTS:
         return None
     free = (codes == keys.empty[counted]) & keys.own[counted] | (codes < 0)
-    sizes = np.bincount(keys.of_record, minlength=len(codes)).astype(np.float64)
+    sizes = keys.sizes
     least = np.full(len(codes), np.inf)
     for emptied in _masks(codes.shape[1]):
         shown = np.where(emptied | free, -1, codes)
@@ -67,7 +68,7 @@ def _each_by_itself(keys: Keys, counted: BoolArray, k: float) -> float | None:
 
 
 def _covering(keys: Keys, k: float) -> float | None:
-    codes, sizes = keys.codes, np.bincount(keys.of_record, minlength=len(keys.codes)).astype(np.float64)
+    codes, sizes = keys.codes, keys.sizes
     if len(codes) << codes.shape[1] > _MOST_PAIRS:
         return None
     lacks = k - agreeing_sums(codes, sizes[:, None])[:, 0]
