@@ -11,7 +11,7 @@ the benchmark adds up over several runs; the tables printed at the end are made 
 
 `floor` is the plain query of DuckDB that counts combinations of the same six keys. The losses compare a release with
 its original, their digests included: `il` on two numbers to which noise was added, `contingency` (ctbil) on four
-attributes masked by pram. Times are those of the processor, and by the clock. The memory is that of the process at its
+attributes masked by pram; `linkage` links persons drawn at random with all records of the former. Times are those of the processor, and by the clock. The memory is that of the process at its
 peak, with all that it has loaded; with Spark it is that of the driver, and beside it that of all processes together,
 Java included, where pages that processes share count for each. A worker of Spark is one thread.
 """
@@ -48,6 +48,7 @@ PLANS = {
         mv.Step("recode", {"by": "rare", "p": 4}, ("occupation", "diagnosis")),
         mv.Step("suppress", {"k": 3, "suppressed": "wildcard"}, KEYS),
     ),
+    "suppress to a category": (mv.Step("suppress", {"k": 3, "suppressed": "own category"}, KEYS),),
     "pram": (mv.Step("pram", {}, KEYS[:4]),),
     "noise": (mv.Step("noise", {}, NUMBERS),),
     "rank-swapping": (mv.Step("rank-swapping", {}, NUMBERS[:1]),),
@@ -58,8 +59,9 @@ PLANS = {
     "release for il": (mv.Step("noise", {}, NUMBERS),),
 }
 LOSSES = {"il": "il", "contingency": "ctbil"}
+RELEASE_OF = {"il": "il", "contingency": "contingency", "linkage": "il"}  # what is compared with its original
 WANTED = {
-    "duckdb": ("floor", "frequencies", "digest", "describe", *list(PLANS)[:7], *LOSSES),
+    "duckdb": ("floor", "frequencies", "digest", "describe", *list(PLANS)[:8], *RELEASE_OF),
     "spark": ("frequencies", "pram", "noise", "rank-swapping", *LOSSES),
 }
 _FILE = 1_000_000
@@ -103,8 +105,8 @@ def made(records: int, scratch: Path) -> Path:
 
 
 def release_for(job: str, folder: Path) -> Path:
-    """Where the release is that a loss is measured on."""
-    return folder.with_name(f"{folder.name}-{job}")
+    """Where the release is that a loss or an attack is measured on."""
+    return folder.with_name(f"{folder.name}-{RELEASE_OF.get(job, job)}")
 
 
 # the jobs, each in a process of its own
@@ -160,6 +162,14 @@ def loss(job: str) -> Callable[[Path, str, int], str]:
     return measured_by
 
 
+def linkage(folder: Path, engine: str, workers: int) -> str:
+    """Persons drawn at random are linked with all released records."""
+    with opened(folder, engine, workers) as data:
+        found = data.assess(release_for("linkage", folder), losses=[], attacks=["distance-linkage"])
+        risk = found.risks["distance-linkage"]
+        return f"{risk.value:.2f} % of {risk.attacked}, {risk.low:.2f} to {risk.high:.2f}"
+
+
 def protect(job: str) -> Callable[[Path, str, int], str]:
     def carried_out(folder: Path, engine: str, workers: int) -> str:
         with tempfile.TemporaryDirectory(dir=folder.parent) as out, opened(folder, engine, workers) as data:
@@ -179,7 +189,7 @@ def keep_release(job: str) -> Callable[[Path, str, int], str]:
 
 
 def work_of(job: str) -> Callable[[Path, str, int], Any]:
-    alone = {"floor": floor, "frequencies": frequencies, "digest": digest, "describe": describe}
+    alone = {"floor": floor, "frequencies": frequencies, "digest": digest, "describe": describe, "linkage": linkage}
     if job in alone:
         return alone[job]
     if job in LOSSES:
@@ -283,10 +293,10 @@ def measure(
 
 
 def prepared(job: str, folder: Path) -> dict[str, Any]:
-    """The release that a loss is measured on, made if it is not there yet; says what went wrong."""
-    if job not in LOSSES or release_for(job, folder).exists():
+    """The release that a loss or an attack is measured on, made if it is not there yet; says what went wrong."""
+    if job not in RELEASE_OF or release_for(job, folder).exists():
         return {}
-    found = measured(f"release for {job}", folder, "duckdb", 1)
+    found = measured(f"release for {RELEASE_OF[job]}", folder, "duckdb", 1)
     return found if "failed" in found else {}
 
 
