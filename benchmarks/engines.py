@@ -11,9 +11,10 @@ the benchmark adds up over several runs; the tables printed at the end are made 
 
 `floor` is the plain query of DuckDB that counts combinations of the same six keys. The losses compare a release with
 its original, their digests included: `il` on two numbers to which noise was added, `contingency` (ctbil) on four
-attributes masked by pram; `linkage` links persons drawn at random with all records of the former. Times are those of the processor, and by the clock. The memory is that of the process at its
-peak, with all that it has loaded; with Spark it is that of the driver, and beside it that of all processes together,
-Java included, where pages that processes share count for each. A worker of Spark is one thread.
+attributes masked by pram; `linkage` links persons drawn at random with all records of the former. Times are those of
+the processor, and by the clock. The memory is that of the process at its peak, with all it has loaded; with Spark it
+is that of the driver, and beside it that of all processes together, Java included, where pages that processes share
+count for each. A worker of Spark is one thread.
 """
 
 from __future__ import annotations
