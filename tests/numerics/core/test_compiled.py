@@ -44,6 +44,21 @@ def test_an_unwritable_cache_folder_is_no_error(tmp_path: Path) -> None:
     assert run(tmp_path / "file" / "cache").stdout == "[1, 0, 3, 2]\n"
 
 
+def test_what_an_earlier_version_left_in_the_cache_is_compiled_anew(tmp_path: Path) -> None:
+    """As where it names a class that there is no longer."""
+    run(tmp_path)
+    left = list(tmp_path.rglob("*.nbi"))
+    for index in left:
+        stamp, _, overloads = index.read_bytes().partition(b"numba")
+        assert overloads
+        index.write_bytes(stamp + b"numbb" + overloads)
+    again, third = run(tmp_path), run(tmp_path)
+    assert left
+    assert again.stderr.count("compiling the kernels; this happens only in the first run") == 1
+    assert third.stderr == ""
+    assert again.stdout == third.stdout == "[1, 0, 3, 2]\n"
+
+
 def test_chunks_come_back_in_order_and_cover_everything() -> None:
     assert over_chunks(lambda start, end: (start, end), 10, 4, lambda f, t: None, "") == [(0, 4), (4, 8), (8, 10)]
 

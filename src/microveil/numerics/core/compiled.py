@@ -31,6 +31,7 @@ def kernel(function: Function) -> Function:
         logger.debug("no writable cache folder: %s is compiled in every run", function.__name__)
         compiled = numba.njit(nogil=True)(function)
     _compile_for_fewer_types(compiled)
+    _compile_anew_what_cannot_be_loaded(compiled)
     return cast(Function, compiled)
 
 
@@ -46,6 +47,25 @@ def _compile_for_fewer_types(compiled: Any) -> None:
         return template_for([_general(one) for one in args], {name: _general(one) for name, one in kws.items()})
 
     compiled.get_call_template = get_call_template
+
+
+def _compile_anew_what_cannot_be_loaded(compiled: Any) -> None:
+    """Let a cache that another version left, which may name classes that there are no longer, count as missing."""
+    cache = compiled._cache
+    load = cache.load_overload
+
+    def load_overload(signature: Any, context: Any) -> Any:
+        try:
+            return load(signature, context)
+        except Exception:  # whatever unpickling may raise
+            logger.debug("the cache of %s cannot be read: it is compiled anew", compiled.__name__)
+            try:
+                cache.flush()
+            except OSError:
+                cache.disable()
+            return None
+
+    cache.load_overload = load_overload
 
 
 def _general(given: Any) -> Any:
