@@ -15,8 +15,10 @@ from microveil.numerics.grouping.leaves import (
     any_up_to,
     close_group_in_leaves,
     farthest_from_centre,
+    least_distances,
     move_point,
     nearest_in_leaves,
+    norm,
     over_leaves,
     screen_leaf,
     slack,
@@ -108,6 +110,7 @@ def _grow_by_interaction(leaves: Leaves, members: IntArray) -> None:
     columns, ids, counts, rim = leaves.columns, leaves.ids, leaves.counts, leaves.rim
     unit, error, point, screen, least = leaves.unit, leaves.error, leaves.point, leaves.screen, leaves.bounds
     d, k = columns.shape[1], members.shape[0]
+    least_distances(leaves.low, leaves.high, rim, point, error, norm(point), least, 0, len(counts))
     guesses = members.copy()
     middle = np.empty(d)
     for grown in range(2, k):

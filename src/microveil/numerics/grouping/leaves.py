@@ -1,11 +1,12 @@
 """Records in small leaves of similar ones: searches for the nearest and the farthest record that pass most leaves over.
 
 Records lie in shells around the medians, and within a shell in leaves; each leaf is compact in memory, column by
-column, in single precision. The box around a leaf bounds the distances of its records, so that most leaves are passed
-over in a search. What is left is screened in single precision, and only records that the rounding of it leaves in doubt
-are measured in double precision. What may be lost by rounding grows with a leaf's distance from the medians, so that a
-few huge values leave no doubt about the others. Because the centre moves little, the farthest record from it is found
-from old distances plus the distance the centre has moved.
+column, in single precision. The box around a leaf bounds the distances of its records, and the box around a branch of
+16 leaves those of all of theirs, so that most are passed over in a search. What is left is screened in single
+precision, and only records that the rounding of it leaves in doubt are measured in double precision. What may be lost
+by rounding grows with a leaf's distance from the medians, so that a few huge values leave no doubt about the others.
+Because the centre moves little, the farthest record from it is found from old distances plus the distance the centre
+has moved.
 """
 
 from __future__ import annotations
@@ -24,11 +25,22 @@ from microveil.typing import FloatArray, IntArray
 SingleArray = npt.NDArray[np.float32]
 
 LEAF = 64
+_BRANCH = 16  # leaves
 _SHELL = 4096
 SAFETY = 1.0 + 1e-6  # bounds are widened by this much, so that rounding never hides a record
 _HALF_STEP = 2.0**-24  # the relative rounding error of single precision
 _LARGEST = 1e15  # the largest cell: far from where squares overflow, and small values are far from where they vanish
 _TINY = np.float32(1e-18)  # below it squares in single precision lose their digits
+
+
+class Branches(NamedTuple):
+    """The boxes around branches of leaves, their rims and peaks, and room for the searches, as for leaves."""
+
+    low: SingleArray
+    high: SingleArray
+    rim: SingleArray
+    peak: FloatArray
+    bounds: SingleArray
 
 
 class Leaves(NamedTuple):
@@ -37,9 +49,9 @@ class Leaves(NamedTuple):
     `cells` by leaf and column, moved by `origin` and divided by `unit`: the distance between two points in these cells
     is wrong by at most `error` times the sum of their distances from the origin. `ids` and `counts` say which records a
     leaf holds, and `slots` where each record is. `low` and `high` are the box around each leaf, and `rim` its greatest
-    distance from the origin. The `bound` of a record is its distance to `anchor`, an earlier centre, and `peak` the
-    largest bound in a leaf. `total` is the sum of the records left. `point`, around which a search is made, `screen`
-    and `bounds`, of each leaf, are room for the searches.
+    distance from the origin; `branches` have these of 16 leaves each. The `bound` of a record is its distance to
+    `anchor`, an earlier centre, and `peak` the largest bound in a leaf. `total` is the sum of the records left.
+    `point`, around which a search is made, `screen` and `bounds`, of each leaf, are room for the searches.
     """
 
     columns: FloatArray
@@ -60,6 +72,7 @@ class Leaves(NamedTuple):
     point: SingleArray
     screen: SingleArray
     bounds: SingleArray
+    branches: Branches
 
 
 def over_leaves(
@@ -108,8 +121,15 @@ def _leaves(columns: FloatArray, ids: IntArray) -> Leaves:
     point, screen, bounds = (np.empty(size, dtype=np.float32) for size in (d, LEAF, len(counts)))
     return Leaves(
         columns, cells, numbers, counts, slots, low, high, rim, anchor, bound, peak, unit, error, origin, total,
-        point, screen, bounds,
+        point, screen, bounds, _branches(low, high, rim),
     )  # fmt: skip
+
+
+def _branches(low: SingleArray, high: SingleArray, rim: SingleArray) -> Branches:
+    starts = np.arange(0, len(rim), _BRANCH)
+    around = np.minimum.reduceat(low, starts, axis=1), np.maximum.reduceat(high, starts, axis=1)
+    room = np.empty(len(starts), dtype=np.float32)
+    return Branches(*around, np.maximum.reduceat(rim, starts), np.zeros(len(starts)), room)
 
 
 def _leaf_positions(alive: FloatArray, radius: FloatArray) -> tuple[IntArray, IntArray]:
@@ -182,7 +202,7 @@ def farthest_from_centre(leaves: Leaves, size: int, renew: bool) -> tuple[int, i
     bounds are renewed when the records tried since the last renewal would have paid for it.
     """
     columns, ids, counts, anchor, bound = leaves.columns, leaves.ids, leaves.counts, leaves.anchor, leaves.bound
-    peak, total = leaves.peak, leaves.total
+    peak, total, branches = leaves.peak, leaves.total, leaves.branches
     centre = total[0] / size
     moved = 0.0
     for j in range(len(centre)):
@@ -200,35 +220,37 @@ def farthest_from_centre(leaves: Leaves, size: int, renew: bool) -> tuple[int, i
                 peak[leaf] = max(peak[leaf], bound[leaf, i])
                 if square > best_square or (square == best_square and record < best):
                     best, best_square = record, square
+            branch = leaf // _BRANCH
+            branches.peak[branch] = max(peak[leaf], branches.peak[branch] if leaf % _BRANCH else -1.0)
         return best, -1
-    top = _top_leaf(counts, peak)
+    top = _top(branches.peak, 0, len(branches.peak))
     reach = -1.0
-    for turn in range(len(counts) + 1):
-        leaf = top if turn == 0 else turn - 1
-        if peak[leaf] < reach or (turn > 0 and leaf == top):
+    for turn in range(len(branches.peak) + 1):
+        branch = top if turn == 0 else turn - 1
+        if branches.peak[branch] < reach or (turn > 0 and branch == top):
             continue
-        highest = -1.0
-        for i in range(counts[leaf]):
-            highest = max(highest, bound[leaf, i])
-            if bound[leaf, i] >= reach:
-                tried += 1
-                record = ids[leaf, i]
-                square = square_to_point(columns, record, centre)
-                if square > best_square or (square == best_square and record < best):
-                    best, best_square = record, square
-                    reach = np.sqrt(best_square) / SAFETY - moved * SAFETY
-        peak[leaf] = highest
+        of_branch = -1.0
+        start, end = branch * _BRANCH, min((branch + 1) * _BRANCH, len(counts))
+        top_leaf = _top(peak, start, end)
+        for at in range(start, end + 1):
+            leaf = top_leaf if at == start else at - 1
+            if counts[leaf] == 0 or (at > start and leaf == top_leaf):
+                continue
+            if peak[leaf] >= reach:
+                highest = -1.0
+                for i in range(counts[leaf]):
+                    highest = max(highest, bound[leaf, i])
+                    if bound[leaf, i] >= reach:
+                        tried += 1
+                        record = ids[leaf, i]
+                        square = square_to_point(columns, record, centre)
+                        if square > best_square or (square == best_square and record < best):
+                            best, best_square = record, square
+                            reach = np.sqrt(best_square) / SAFETY - moved * SAFETY
+                peak[leaf] = highest
+            of_branch = max(of_branch, peak[leaf])
+        branches.peak[branch] = of_branch
     return best, tried
-
-
-@kernel
-def _top_leaf(counts: IntArray, values: FloatArray | SingleArray) -> int:
-    """The first of the leaves with records that has the greatest value."""
-    top = -1
-    for leaf in range(len(counts)):
-        if counts[leaf] > 0 and (top < 0 or values[leaf] > values[top]):
-            top = leaf
-    return top
 
 
 @kernel
@@ -280,41 +302,57 @@ def _any_from(screen: SingleArray, border: np.float32) -> bool:
 @kernel
 def nearest_in_leaves(leaves: Leaves, seed: int, members: IntArray, near: FloatArray) -> None:
     """Fill `members` with the seed and its k-1 nearest records, in order, and `near` with their squared distances."""
-    columns, ids, counts, slots = leaves.columns, leaves.ids, leaves.counts, leaves.slots
-    rim, unit, error, screen, least = leaves.rim, leaves.unit, leaves.error, leaves.screen, leaves.bounds
+    columns, ids, counts = leaves.columns, leaves.ids, leaves.counts
+    low, high, rim, error, least = leaves.low, leaves.high, leaves.rim, leaves.error, leaves.bounds
+    unit, point, screen, branches = leaves.unit, leaves.point, leaves.screen, leaves.branches
     k = members.shape[0]
-    home = slots[seed] // LEAF
+    home = leaves.slots[seed] // LEAF
     members[0], near[0], found = seed, -1.0, 1
     reach = np.float32(np.inf)  # the distance in cells beyond which no record is wanted
     if k == 1:
         return
-    away = least_distances(leaves)
-    for turn in range(len(counts) + 1):
-        leaf = home if turn == 0 else turn - 1
-        if least[leaf] > reach or counts[leaf] == 0 or (turn > 0 and leaf == home):
+    away, every = norm(point), len(branches.rim)
+    least_distances(branches.low, branches.high, branches.rim, point, error, away, branches.bounds, 0, every)
+    for turn in range(every + 1):
+        branch = home // _BRANCH if turn == 0 else turn - 1
+        if turn > 0 and branch == home // _BRANCH:
             continue
-        border = (reach + slack(error, away, rim[leaf])) ** 2
-        screen_leaf(leaves, leaf)
-        if not any_up_to(screen, border):
+        start, end = branch * _BRANCH, min((branch + 1) * _BRANCH, len(counts))
+        if branches.bounds[branch] > reach:
             continue
-        for i in range(counts[leaf]):
-            if screen[i] > border:
+        least_distances(low, high, rim, point, error, away, least, start, end)
+        for at in range(start, end + 1):
+            leaf = at - 1
+            if at == start:
+                if turn > 0:
+                    continue
+                leaf = home
+            elif least[leaf] > reach or counts[leaf] == 0 or leaf == home:
                 continue
-            record = ids[leaf, i]
-            if record == seed:
+            border = (reach + slack(error, away, rim[leaf])) ** 2
+            screen_leaf(leaves, leaf)
+            if not any_up_to(screen, border):
                 continue
-            square = square_to_point(columns, record, columns[seed])
-            if found == k and (square > near[k - 1] or (square == near[k - 1] and record > members[k - 1])):
-                continue
-            found = min(found + 1, k)
-            slot = found - 1
-            while slot > 1 and (near[slot - 1] > square or (near[slot - 1] == square and members[slot - 1] > record)):
-                members[slot], near[slot] = members[slot - 1], near[slot - 1]
-                slot -= 1
-            members[slot], near[slot] = record, square
-            if found == k:
-                reach = np.float32(np.sqrt(near[k - 1]) / unit * SAFETY)
-                border = (reach + slack(error, away, rim[leaf])) ** 2
+            for i in range(counts[leaf]):
+                if screen[i] > border:
+                    continue
+                record = ids[leaf, i]
+                if record == seed:
+                    continue
+                square = square_to_point(columns, record, columns[seed])
+                if found == k and (square > near[k - 1] or (square == near[k - 1] and record > members[k - 1])):
+                    continue
+                found = min(found + 1, k)
+                slot = found - 1
+                while slot > 1 and (
+                    near[slot - 1] > square or (near[slot - 1] == square and members[slot - 1] > record)
+                ):
+                    members[slot], near[slot] = members[slot - 1], near[slot - 1]
+                    slot -= 1
+                members[slot], near[slot] = record, square
+                if found == k:
+                    reach = np.float32(np.sqrt(near[k - 1]) / unit * SAFETY)
+                    border = (reach + slack(error, away, rim[leaf])) ** 2
 
 
 @kernel
@@ -324,72 +362,109 @@ def slack(error: np.float32, away: np.float32, rim: np.float32) -> np.float32:
 
 
 @kernel
-def least_distances(leaves: Leaves) -> np.float32:
-    """The least distance of a point to each leaf: to its box, and to the ball around the origin that holds it.
-
-    Less what rounding may have added; returned is the point's own distance from the origin.
-    """
-    low, high, rim, error, point = leaves.low, leaves.high, leaves.rim, leaves.error, leaves.point
-    bounds = leaves.bounds
-    bounds[:] = 0.0
-    zero = np.float32(0.0)
-    for j in range(low.shape[0]):
-        below, above, at = low[j], high[j], point[j]
-        for leaf in range(bounds.shape[0]):
-            outside = max(max(below[leaf] - at, at - above[leaf]), zero)
-            bounds[leaf] += outside * outside
+def norm(point: SingleArray) -> np.float32:
+    """The distance of a point from the origin."""
     away: np.float32 = np.sqrt((point * point).sum())
-    for leaf in range(bounds.shape[0]):
-        bounds[leaf] = max(np.sqrt(bounds[leaf]), away - rim[leaf]) - slack(error, away, rim[leaf])
     return away
 
 
 @kernel
-def _greatest_distances(leaves: Leaves) -> np.float32:
-    """The distance of a point to the farthest corner of each leaf's box, and to the far end of the ball.
-
-    With what rounding may have taken off; returned is the point's own distance from the origin.
-    """
-    low, high, rim, error, point = leaves.low, leaves.high, leaves.rim, leaves.error, leaves.point
-    bounds = leaves.bounds
-    bounds[:] = 0.0
+def least_distances(
+    low: SingleArray,
+    high: SingleArray,
+    rim: SingleArray,
+    point: SingleArray,
+    error: np.float32,
+    away: np.float32,
+    bounds: SingleArray,
+    start: int,
+    end: int,
+) -> None:
+    """The least distance of a point, so far `away` from the origin, to some leaves or branches: to the box, and to the
+    ball around the origin that holds it; less what rounding may have added."""
+    zero, bounds, rim = np.float32(0.0), bounds[start:end], rim[start:end]  # a loop from 0 uses vector instructions
+    for box in range(len(bounds)):
+        bounds[box] = zero
     for j in range(low.shape[0]):
-        below, above, at = low[j], high[j], point[j]
-        for leaf in range(bounds.shape[0]):
-            side = max(at - below[leaf], above[leaf] - at)
-            bounds[leaf] += side * side
-    away: np.float32 = np.sqrt((point * point).sum())
-    for leaf in range(bounds.shape[0]):
-        bounds[leaf] = min(np.sqrt(bounds[leaf]), away + rim[leaf]) + slack(error, away, rim[leaf])
-    return away
+        below, above, at = low[j, start:end], high[j, start:end], point[j]
+        for box in range(len(bounds)):
+            outside = max(max(below[box] - at, at - above[box]), zero)
+            bounds[box] += outside * outside
+    for box in range(len(bounds)):
+        bounds[box] = max(np.sqrt(bounds[box]), away - rim[box]) - slack(error, away, rim[box])
+
+
+@kernel
+def _greatest_distances(
+    low: SingleArray,
+    high: SingleArray,
+    rim: SingleArray,
+    point: SingleArray,
+    error: np.float32,
+    away: np.float32,
+    bounds: SingleArray,
+    start: int,
+    end: int,
+) -> None:
+    """The distance of a point to the farthest corner of the box of some leaves or branches, and to the far end of the
+    ball; with what rounding may have taken off."""
+    zero, bounds, rim = np.float32(0.0), bounds[start:end], rim[start:end]
+    for box in range(len(bounds)):
+        bounds[box] = zero
+    for j in range(low.shape[0]):
+        below, above, at = low[j, start:end], high[j, start:end], point[j]
+        for box in range(len(bounds)):
+            side = max(at - below[box], above[box] - at)
+            bounds[box] += side * side
+    for box in range(len(bounds)):
+        bounds[box] = min(np.sqrt(bounds[box]), away + rim[box]) + slack(error, away, rim[box])
+
+
+@kernel
+def _top(values: FloatArray | SingleArray, start: int, end: int) -> int:
+    """The first of the greatest values."""
+    top = start
+    for at in range(start + 1, end):
+        if values[at] > values[top]:
+            top = at
+    return top
 
 
 @kernel
 def farthest_from(leaves: Leaves, seed: int) -> int:
     """The record farthest from a seed that is grouped already."""
     columns, ids, counts = leaves.columns, leaves.ids, leaves.counts
-    rim, unit, error, screen, most = leaves.rim, leaves.unit, leaves.error, leaves.screen, leaves.bounds
-    away = _greatest_distances(leaves)
-    top = _top_leaf(counts, most)
+    low, high, rim, error, most = leaves.low, leaves.high, leaves.rim, leaves.error, leaves.bounds
+    unit, point, screen, branches = leaves.unit, leaves.point, leaves.screen, leaves.branches
+    away, every = norm(point), len(branches.rim)
+    _greatest_distances(branches.low, branches.high, branches.rim, point, error, away, branches.bounds, 0, every)
+    top = _top(branches.bounds, 0, every)
     far, far_square = -1, -1.0
     reach, zero = np.float32(0.0), np.float32(0.0)  # the distance in cells that a record must have
-    for turn in range(len(counts) + 1):
-        leaf = top if turn == 0 else turn - 1
-        if most[leaf] < reach or counts[leaf] == 0 or (turn > 0 and leaf == top):
+    for turn in range(every + 1):
+        branch = top if turn == 0 else turn - 1
+        if branches.bounds[branch] < reach or (turn > 0 and branch == top):
             continue
-        border = max(reach - slack(error, away, rim[leaf]), zero) ** 2
-        screen_leaf(leaves, leaf)
-        if not _any_from(screen, border):
-            continue
-        for i in range(counts[leaf]):
-            if screen[i] < border:
+        start, end = branch * _BRANCH, min((branch + 1) * _BRANCH, len(counts))
+        _greatest_distances(low, high, rim, point, error, away, most, start, end)
+        top_leaf = _top(most, start, end)
+        for at in range(start, end + 1):
+            leaf = top_leaf if at == start else at - 1
+            if most[leaf] < reach or counts[leaf] == 0 or (at > start and leaf == top_leaf):
                 continue
-            record = ids[leaf, i]
-            square = square_to_point(columns, record, columns[seed])
-            if square > far_square or (square == far_square and record < far):
-                far, far_square = record, square
-                reach = np.float32(np.sqrt(far_square) / unit / SAFETY)
-                border = max(reach - slack(error, away, rim[leaf]), zero) ** 2
+            border = max(reach - slack(error, away, rim[leaf]), zero) ** 2
+            screen_leaf(leaves, leaf)
+            if not _any_from(screen, border):
+                continue
+            for i in range(counts[leaf]):
+                if screen[i] < border:
+                    continue
+                record = ids[leaf, i]
+                square = square_to_point(columns, record, columns[seed])
+                if square > far_square or (square == far_square and record < far):
+                    far, far_square = record, square
+                    reach = np.float32(np.sqrt(far_square) / unit / SAFETY)
+                    border = max(reach - slack(error, away, rim[leaf]), zero) ** 2
     return far
 
 
