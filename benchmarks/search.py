@@ -48,7 +48,7 @@ from microveil.search.space import Pipeline, Space
 RESULTS = Path(__file__).with_name("search-results.csv")
 SEARCH, RANDOM, GRID = "sms-emoa", "random", "grid"
 # pipelines of the search, and of the grid, for which ten minutes on two processors are enough
-PIPELINES = {"census": (1500, 115), "german_credit": (250, 124), "adult": (150, 124)}
+PIPELINES = {"census": (1500, 115), "german_credit": (250, 124), "adult": (100, 100)}
 _CATEGORIES = (
     "workclass",
     "education",

@@ -479,6 +479,47 @@ def test_more_of_a_frequent_combination_change_than_were_looked_at_first(own: st
     _suppressed_as_in_memory(people, 10, tmp_path)
 
 
+def _three_rare_beside(*frequent: tuple[str, int]) -> pa.Table:
+    """Records (x, c, y) with so many of each value y, and three that differ from them in one value each."""
+    rows = [("x", "c", value) for value, records in frequent for _ in range(records)]
+    rows += [("x", "z", "d"), ("z", "c", "d"), ("x", "c", "u")]
+    return pa.table({name: list(column) for name, column in zip("abc", zip(*rows, strict=True), strict=True)})
+
+
+def test_of_combinations_that_become_equally_frequent_the_first_records_change(tmp_path: Path) -> None:
+    """The first combination has given 18 of its 100 records; then both have 82."""
+    people = mv.Microdata.of(_three_rare_beside(("d", 100), ("e", 82)), _keys(tuple("abc"), tuple("abc")))
+    _suppressed_as_in_memory(people, 10, tmp_path)
+
+
+@pytest.mark.parametrize("own", ["", "a"])
+@pytest.mark.parametrize("cells", [[1.0, 2.0], [0.0, -0.0, 5.0], [3.0, np.nan]])
+def test_few_combinations_of_numbers_zeros_and_what_is_no_number(cells: list[float], own: str, tmp_path: Path) -> None:
+    numbers = pa.array(np.resize(cells, 500), pa.float64())
+    others = pa.array(["rare", *["often"] * 499])
+    table = pa.table({"a": others, "b": numbers}) if own or len(cells) == 3 else pa.table({"b": numbers})
+    kinds = {"a": "nominal", "b": "numeric"}
+    policies = {"a": "own category" if own else "wildcard", "b": "own category" if own else "wildcard"}
+    schema = mv.Schema(
+        [mv.Attribute(name=n, kind=kinds[n], roles=("key",), missing=policies[n]) for n in table.column_names]
+    )
+    _suppressed_as_in_memory(mv.Microdata.of(table, schema), 5, tmp_path)
+
+
+def test_empty_cells_and_codes_are_one_wildcard_where_combinations_are_counted(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    columns = {}
+    for name in "abcde":
+        cells = np.array([f"v{i}" for i in range(12)], dtype=object)[rng.integers(0, 12, 12_000)]
+        share = rng.random(12_000)
+        cells[share < 0.08], cells[share > 0.92] = None, "NA"
+        columns[name] = cells.tolist()
+    attributes = [
+        mv.Attribute(name=n, kind="nominal", roles=("key",), missing="wildcard", missing_codes=("NA",)) for n in columns
+    ]
+    _suppressed_as_in_memory(mv.Microdata.of(pa.table(columns), mv.Schema(attributes)), 2, tmp_path)
+
+
 def test_a_run_does_not_touch_what_another_has_in_between(tmp_path: Path) -> None:
     from microveil.engines.scratch import scratch_beside
 

@@ -24,11 +24,9 @@ from microveil.masking.base import Masked
 from microveil.masking.coarsening.suppress import Suppress
 from microveil.masking.notes import Note, added_up
 from microveil.microdata import Attribute, Microdata, Schema
-from microveil.microdata.equivalence_classes import key_codes
+from microveil.microdata.equivalence_classes import EquivalenceClasses, key_codes
 from microveil.microdata.facts import Counted, Part
 from microveil.microdata.frames import open_frame
-from microveil.numerics.counting.distinct_rows import number_rows
-from microveil.numerics.counting.equivalence_classes import agreeing_sums
 from microveil.numerics.counting.exact_local_suppression import UndividedRecordsError
 from microveil.numerics.counting.nested_local_suppression import highest_level
 from microveil.progress import Progress, silent
@@ -189,19 +187,17 @@ def per_combination(job: Job) -> Done:
     facts = StoredFacts(table, job.schema, job.engine)
     counted = facts.counted(attributes)
     combinations = _Combinations.of(method, counted, attributes)
-    spare = combinations.enough if combinations.own else 0
-    while True:
+    spare, changed = combinations.enough if combinations.own else 0, None
+    while changed is None:
         wanted = combinations.wanted(spare)
-        listed = _listed(job, combinations.table, wanted)
-        changed = _changed(job, facts, combinations, listed)
-        if changed is not None:
-            break
-        spare *= 4
-        if not combinations.own or (wanted == combinations.counts).all() or wanted.sum() > _MOST_LISTED:
+        if spare and wanted[~combinations.is_rare].sum() > _MOST_LISTED:
             raise DataError(
                 f"{method.name} would empty cells of many records of frequent combinations, too; recode the keys "
                 "first, use suppressed=wildcard, or protect the table without an engine"
             )
+        listed = _listed(job, combinations.table, wanted)
+        changed = _changed(job, facts, combinations, listed)
+        spare *= 4
     masked, columns, places, folder = *changed, listed.places, job.folder
     types = {name: column.type for name, column in columns.items()}
 
@@ -218,27 +214,24 @@ def per_combination(job: Job) -> Done:
 
 
 class _Combinations(NamedTuple):
-    """The combinations of the keys, how many records have each, which are rare, and which attributes have empty cells
-    that are a category of their own; `enough` records are more than the method brings together."""
+    """The combinations of the keys, how many records have each, which are rare, and whether the empty cells of some key
+    are a category of their own; `enough` records are more than the method brings together."""
 
     table: pa.Table
     counts: IntArray
     is_rare: BoolArray
-    own: tuple[str, ...]
-    of_own: IntArray
+    own: bool
     enough: int
 
     @classmethod
     def of(cls, method: Suppress, counted: Counted, attributes: Sequence[str]) -> _Combinations:
         k = method.k if method.risk is None else max(method.k, int(np.ceil(1.0 / method.risk - 1e-9)))
         keys, enough = method.with_policies(counted.data, tuple(attributes)), highest_level(k)
-        codes = {name: key_codes(keys, name) for name in attributes}
-        rows = np.column_stack(list(codes.values()))
-        agreeing = agreeing_sums(rows, counted.counts[:, None].astype(np.float64))[:, 0]
-        own = tuple(name for name in attributes if keys[name].missing != "wildcard")
-        of_own = number_rows([codes[name] for name in own])[0] if own else np.zeros(len(rows), dtype=np.int64)
+        codes = [key_codes(keys, name) for name in attributes]
+        classes = EquivalenceClasses.of(attributes, codes, repeats=counted.counts)
+        own = any(keys[name].missing != "wildcard" for name in attributes)
         table = pa.table({name: counted.data.arrow(name) for name in attributes})
-        return cls(table, counted.counts, agreeing < enough, own, of_own, enough)
+        return cls(table, counted.counts, classes.per_record < enough, own, enough)
 
     def wanted(self, spare: int) -> IntArray:
         """How many records of each are looked at one by one: of frequent ones some, and all where few would be left."""
@@ -265,34 +258,42 @@ def _listed(job: Job, combinations: pa.Table, wanted: IntArray) -> _Listed:
 def _changed(
     job: Job, facts: StoredFacts, combinations: _Combinations, listed: _Listed
 ) -> tuple[Masked, dict[str, pa.Array]] | None:
-    """What the method does, and the released cells of the listed records; nothing where other records would have to
-    change, or might in their stead."""
-    numbers, size = listed.numbers, len(listed.numbers)
-    left = combinations.counts - np.bincount(numbers, minlength=len(combinations.counts))
+    """What the method does, and the released cells of the listed records; nothing where it has to change others too.
+
+    The record that counts for the rest of a combination comes right behind the last one that is listed, before the
+    place of the first that it stands for: so the method meets it before any that it would take later than these.
+    """
+    listed_of = np.bincount(listed.numbers, minlength=len(combinations.counts))
+    assert (listed_of <= combinations.counts).all()
+    left = combinations.counts - listed_of
     rest = np.flatnonzero(left)
-    together = combinations.table.take(pa.array(np.concatenate([numbers, rest]))).combine_chunks()
-    stands_for = np.concatenate([np.ones(size, np.int64), left[rest]])
-    part = Part(range(len(together)), facts, stands_for)
+    last = np.full(len(left), facts.records, dtype=np.int64)
+    last[listed.numbers] = listed.places  # in their order, so that the last one stays
+    order = np.argsort(np.concatenate([listed.places, last[rest]]), kind="stable")
+    numbers = np.concatenate([listed.numbers, rest])[order]
+    is_rest = order >= len(listed.places)
+    together = combinations.table.take(pa.array(numbers)).combine_chunks()
+    part = Part(range(len(together)), facts, np.where(is_rest, left[numbers], 1))
     data = Microdata(open_frame(together), job.schema.select(job.attributes), part=part)
     try:
         masked = job.method._mask(data, job.attributes, job.streams, job.progress)
     except UndividedRecordsError:
         return None
-    emptied = np.zeros(size, dtype=np.bool_)  # cells that are a category then
+    of_rest, of_listed = pa.array(is_rest), pa.array(~is_rest)
     for name, column in masked.columns.items():
-        before = data.arrow(name).cast(column.type, safe=False)
-        if not column.slice(size).equals(before.slice(size)):
-            return None
-        if name in combinations.own:
-            gone = pc.and_(column.slice(0, size).is_null(), before.slice(0, size).is_valid())
-            emptied |= gone.to_numpy(zero_copy_only=False)
-    known = np.full(len(combinations.of_own), np.inf)  # up to which place all records of a row of such cells are listed
-    last = np.full(len(left), -1, dtype=np.int64)
-    last[numbers] = listed.places  # in their order, so that the last one stays
-    np.minimum.at(known, combinations.of_own[rest], last[rest])
-    if (listed.places[emptied] > known[combinations.of_own[numbers[emptied]]]).any():
-        return None
-    return masked, {name: column.slice(0, size) for name, column in masked.columns.items()}
+        if column.filter(of_rest).null_count > _missing(data.arrow(name).filter(of_rest)):
+            if combinations.own:
+                return None
+            raise DataError(
+                f"attribute '{name}' would lose cells of frequent combinations, too; recode the keys first, or protect "
+                "the table without an engine"
+            )
+    return masked, {name: column.filter(of_listed) for name, column in masked.columns.items()}
+
+
+def _missing(column: pa.Array) -> int:
+    """How many cells are empty or no number."""
+    return int(pc.sum(pc.is_null(column, nan_is_null=True)).as_py() or 0)
 
 
 def replaced_cells(column: pa.ChunkedArray, at: pa.Array, cells: pa.Array) -> pa.Array:

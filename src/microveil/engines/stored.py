@@ -207,13 +207,15 @@ def combinations_of_part(table: pa.Table, names: Sequence[str]) -> pa.Table:
 
 
 def row_numbers(table: pa.Table, among: pa.Table, names: Sequence[str]) -> pa.Array:
-    """Which row of a table of combinations each record has; null where it has none of them. Empty cells are alike."""
+    """Which row of a table of combinations each record has; null where it has none of them. Empty cells are alike, and
+    so are 0 and -0."""
     key, keys = np.zeros(len(table), np.int64), np.zeros(len(among), np.int64)
     size = 1
     for name in names:
-        values = pc.unique(among[name])
-        codes = pc.index_in(table[name], value_set=values, skip_nulls=False).fill_null(len(values))
-        own = pc.index_in(among[name], value_set=values, skip_nulls=False)
+        cells, others = (pc.add(one[name], 0.0) if _is_floating(one, name) else one[name] for one in (table, among))
+        values = pc.unique(others)
+        codes = pc.index_in(cells, value_set=values, skip_nulls=False).fill_null(len(values))
+        own = pc.index_in(others, value_set=values, skip_nulls=False)
         width = len(values) + 1
         if size > (2**62) // width:
             raise DataError("these attributes have too many combinations to tell them apart")
@@ -225,6 +227,10 @@ def row_numbers(table: pa.Table, among: pa.Table, names: Sequence[str]) -> pa.Ar
     found = order[at] if len(keys) else np.zeros(len(key), np.int64)
     known = keys[found] == key if len(keys) else np.zeros(len(key), bool)
     return pa.array(found, mask=~known)
+
+
+def _is_floating(table: pa.Table, name: str) -> bool:
+    return bool(pa.types.is_floating(table.schema.field(name).type))
 
 
 def declared_orders(files: Sequence[str]) -> dict[str, tuple[Category, ...]]:

@@ -239,7 +239,7 @@ class Guarantees:
         populations = classes.population if weighted and len(classes) else None
         return cls(
             classes.attributes,
-            int(sizes.min(initial=len(classes.of_record))) if len(classes) else 0,
+            int(sizes.min()) if len(classes) else 0,
             None if populations is None else float(populations.min()),
             diversity,
             classes.per_record,
