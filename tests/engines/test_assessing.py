@@ -246,6 +246,55 @@ def test_persons_are_linked_with_all_released_records(
     assert not any("rather too high" in note for note in found.notes)
 
 
+def test_a_missing_wildcard_costs_what_is_typical_where_no_person_drawn_lacks_a_cell(
+    engine: Engine, tmp_path: Path
+) -> None:
+    """Ten records that lack most of their cells must not be nearest to everybody."""
+    rng = np.random.default_rng(4)
+    columns = {name: rng.normal(size=2000).round(3) for name in "abc"}
+    rows = np.sort(Streams(0).generator("records to measure").choice(2000, 300, replace=False))
+    emptied = np.setdiff1d(np.arange(2000), rows)[:10]
+    mask = np.isin(np.arange(2000), emptied)
+    table = pa.table({n: pa.array(v, mask=mask if n != "a" else None) for n, v in columns.items()})
+    data = Microdata.of(table, Schema([Attribute(name=n, kind="numeric", missing="wildcard") for n in "abc"]))
+    plan = mv.Plan((mv.Step("noise", {"alpha": 0.02}, tuple("abc")),), seed=1)
+    large = stored(data, tmp_path / "in", engine, 400)
+    released = large.protect(plan, tmp_path / "out")
+    found = large.assess(released, losses=[], attacks=["distance-linkage"], sample=300).risks["distance-linkage"]
+    expected = make("attack", "distance-linkage", {}).assess(data, in_memory(released)).per_record[rows]
+    assert expected.mean() > 0.1
+    assert found.value == pytest.approx(100 * expected.mean(), abs=3.0)
+    assert (found.per_record == expected).mean() > 0.97
+
+
+def test_labels_that_the_sample_does_not_have_leave_the_attack_to_the_sample(engine: Engine, tmp_path: Path) -> None:
+    jobs = ["cook", "judge"] * 600
+    jobs[700], jobs[900] = "pope", "king"
+    data = Microdata.of({"job": jobs, "age": list(range(1200))}, keys=["job", "age"])
+    large = stored(data, tmp_path / "in", engine, 400)
+    plan = mv.Plan((mv.Step("recode", {"by": "rare", "p": 2, "publish": "label"}, ("job",)),), seed=1)
+    found = large.assess(large.protect(plan, tmp_path / "out"), losses=[], attacks=["distance-linkage"], sample=20)
+    assert found.among_all == ()
+    assert found.risks["distance-linkage"].attacked == 20
+
+
+def test_more_persons_than_the_sample_are_drawn_where_an_attack_asks_for_them(
+    large: LargeMicrodata, release: LargeRelease
+) -> None:
+    asked = [make("attack", "distance-linkage", {"records": 500, "seed": seed}) for seed in (0, 0, 1)]
+    first, again, other = (
+        large.assess(release, losses=[], attacks=[attack], sample=50).risks["distance-linkage"] for attack in asked
+    )
+    assert first.attacked == again.attacked == other.attacked == 500
+    assert first.per_record.tolist() == again.per_record.tolist() != other.per_record.tolist()
+
+
+def test_a_block_that_is_not_known_is_refused(large: LargeMicrodata, release: LargeRelease) -> None:
+    attack = make("attack", "distance-linkage", {"block": ("jobb",)})
+    with pytest.raises(mv.MicroveilError, match="'jobb'"):
+        large.assess(release, losses=[], attacks=[attack], sample=50)
+
+
 @pytest.mark.parametrize(
     "parameters",
     [

@@ -138,6 +138,17 @@ class Pair(Tables):
         before, after = (column.values for column in self.numbers(name))
         return Spread.of(before[: len(after)]), Spread.of(after)
 
+    def lacks(self, name: str) -> bool:
+        """Whether a cell of an attribute is missing in one of the tables."""
+        for facts in (self.original.facts, self.masked.facts):
+            if self.original[name].kind == "numeric":
+                missing = bool(facts.moments([name]).records[0] < facts.records)
+            else:
+                missing = bool(facts.counted([name]).data.missing_states(name).any())
+            if missing:
+                return True
+        return False
+
     @property
     def in_series(self) -> tuple[str, ...]:
         """Those of the attributes compared that are values of series; none in a table that is not declared to have

@@ -286,10 +286,11 @@ def assessed(
         if size < len(data):  # who is unique among some is not so among all
             passed_over |= dict.fromkeys(counted, "combinations are counted over all records")
             chosen = {label: attack for label, attack in chosen.items() if label not in counted}
+            of_sample = _Drawing(data, whole, made, seed, _Drawn(*drawn, rows))
             linking = {
-                label: partial(_linked, attack, pair, _Drawn(*drawn, rows, seed))
+                label: partial(_linked, attack, pair, of_sample)
                 for label, attack in chosen.items()
-                if isinstance(attack, DistanceLinkage) and _can_link(attack, few, pair)
+                if isinstance(attack, DistanceLinkage) and _can_link(attack, pair)
             }
             linked, missed = _measured(linking, Part(drawing, 0.4, 0.8))
             passed_over |= missed
@@ -312,27 +313,41 @@ class _Drawn:
     original: Microdata
     release: Release
     rows: IntArray
-    seed: int
 
-    def at_most(self, number: int) -> _Drawn:
-        """So many of them, drawn at random."""
-        if number >= len(self.rows):
-            return self
-        chance = Streams(self.seed).generator("persons to link")
-        some = np.sort(chance.choice(len(self.rows), number, replace=False))
+    def taken(self, some: IntArray) -> _Drawn:
         release = replace(self.release, data=self.release.data.take(some))
-        return replace(self, original=self.original.take(some), release=release, rows=self.rows[some])
+        return _Drawn(self.original.take(some), release, self.rows[some])
 
 
-def _can_link(attack: DistanceLinkage, few: Pair, pair: StoredPair) -> bool:
+@dataclass(frozen=True)
+class _Drawing:
+    """Who draws records from both tables; `sample` were drawn already."""
+
+    data: LargeMicrodata
+    whole: LargeMicrodata
+    made: Release
+    seed: int
+    sample: _Drawn
+
+    def persons(self, attack: DistanceLinkage, number: int) -> _Drawn:
+        """So many persons for an attack, drawn by its seed: some of the sample, or of all where it asks for more."""
+        chance = Streams(self.seed).generator("persons to link", str(attack.seed))
+        drawn = len(self.sample.rows)
+        if attack.records is None or attack.records <= drawn:
+            return self.sample.taken(np.sort(chance.choice(drawn, min(number, drawn), replace=False)))
+        rows = np.sort(chance.choice(len(self.data), min(number, len(self.data)), replace=False))
+        return _Drawn(*_drawn(self.data, self.whole, self.made, rows), rows)
+
+
+def _can_link(attack: DistanceLinkage, pair: StoredPair) -> bool:
     """Whether the attack can link persons with all released records part by part."""
-    facing = attack.facing(few)
+    facing = attack.facing(pair)
     return attack.works_over == "neighbours" and not facing.labelled and set(facing.attributes) <= set(pair.held)
 
 
-def _linked(attack: DistanceLinkage, pair: StoredPair, drawn: _Drawn, progress: Progress) -> Risk:
+def _linked(attack: DistanceLinkage, pair: StoredPair, drawing: _Drawing, progress: Progress) -> Risk:
     """The risk of some persons, each linked with all released records."""
-    some = drawn.at_most(attack.persons_in_parts(pair))
+    some = drawing.persons(attack, attack.persons_in_parts(pair))
     few = Pair.of(some.original, some.release)
     persons = DrawnPair(**{one.name: getattr(few, one.name) for one in fields(few)}, of_all=pair)
     return attack.assess_in_parts(attack.facing(persons), attack.facing(pair), some.rows, progress)

@@ -131,9 +131,7 @@ class Linkage(Attack):
         self, pair: Pair, attributes: tuple[str, ...], draw: Callable[[int], IntArray], progress: Progress
     ) -> Risk:
         """The risk of the records that `draw` gives, when it is asked for as many as can be attacked."""
-        for name in self.block or ():
-            if name not in attributes:
-                raise UnknownNameError("known attribute to block on", name, attributes)
+        self._refuse_unknown_blocks(attributes)
         linker = self._linker(pair, attributes)
         scenarios = self._scenarios(len(attributes))
         terms = linker.effort * sum(len(subset) for subsets in scenarios for subset in subsets)
@@ -149,6 +147,11 @@ class Linkage(Attack):
         shares = {name: 100 * float(hits.mean()) for name, hits in counters.items()}
         scenario = self._scenario(attributes) + _code_book_text(linker.by_code_book)
         return Risk.of(self.name, per_record, attributes, scenario, counters=shares)
+
+    def _refuse_unknown_blocks(self, attributes: tuple[str, ...]) -> None:
+        for name in self.block or ():
+            if name not in attributes:
+                raise UnknownNameError("known attribute to block on", name, attributes)
 
     def _together(self, found: Sequence[Hits]) -> Hits:
         """One risk from those of several choices of attributes."""

@@ -209,13 +209,22 @@ class Comparison:
         That is the mean over pairs of a known record and the nearest released one, which are first found with the cost
         in the terms, that of two records picked at random. Of records equally near the more complete is nearer.
         """
-        start = dict(zip(self.plain, self.terms.penalty.tolist(), strict=True))
-        start |= {j: one.unknown for j, one in self.labelled.items()}
-        unsure = [j for j in start if self.lacks(j)]
-        if not unsure:
-            return self
-        typical = self._charging(start)._typical(unsure)
-        return self._charging({j: typical.get(j, cost) + _LESS_COMPLETE * cost for j, cost in start.items()})
+        unsure = [j for j in self.costs_at_random if self.lacks(j)]
+        return self.charging(self.charging()._typical(unsure)) if unsure else self
+
+    @property
+    def costs_at_random(self) -> dict[int, float]:
+        """What a missing wildcard of each attribute costs that differs as much as two records picked at random."""
+        costs = dict(zip(self.plain, self.terms.penalty.tolist(), strict=True))
+        return costs | {j: one.unknown for j, one in self.labelled.items()}
+
+    def charging(self, typical: Mapping[int, float] | None = None) -> Comparison:
+        """The same, but a missing wildcard costs what is typical of its attribute, where that is known, and a very
+        little more, so that of records equally near the more complete is nearer; else what it costs at random."""
+        costs = self.costs_at_random
+        if typical is None:
+            return self._charging(costs)
+        return self._charging({j: typical.get(j, cost) + _LESS_COMPLETE * cost for j, cost in costs.items()})
 
     def lacks(self, attribute: int) -> bool:
         """Whether a wildcard of this attribute is missing."""

@@ -38,9 +38,13 @@ from microveil.progress import Progress, parts, silent
 from microveil.typing import FloatArray, IntArray
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from microveil.attacks.linkage.comparison import Comparison, Labelled
     from microveil.comparison.labels import Labels
     from microveil.microdata import Microdata
+    from microveil.numerics.neighbours.mixed_distance import Table
+    from microveil.numerics.neighbours.nearest import Nearest
 
 # a direction in which the files do not differ counts as if they differed by a millionth of their spread
 _LEAST_VARIANCE = 1e-12
@@ -207,24 +211,22 @@ class DistanceLinkage(Linkage):
         """The risk of some persons drawn from a table whose records come in parts, each linked with all released ones.
 
         `persons` are these with their own released records, compared on the scales of the whole table, and `numbers`
-        which of its records they are. No attribute may be released as labels. What a missing wildcard costs is taken
-        from the persons alone.
+        which of its records they are. No attribute may be released as labels. What a missing wildcard typically costs
+        is a mean over these persons and the released records nearest to them.
         """
-        from microveil.numerics.neighbours.nearest import Nearest, distances_of_pairs, nearest_targets
+        from microveil.numerics.neighbours.nearest import distances_of_pairs
 
         attributes, label = fitting(persons, self, explicit=False), f"{self.name}: linking records"
-        comparison = self._comparison(persons, attributes)
+        self._refuse_unknown_blocks(attributes)
+        comparison, whole = self._comparison(persons, attributes), pair.about(attributes)
         compared = [self._compared(persons, name, weight) for name, weight in self._weighted(attributes)]
-        if self.missing_cells == "typical":
-            comparison = comparison.charging_for_wildcards()
+        lacking = [j for j, name in enumerate(attributes) if compared[j].wildcard and pair.lacks(name)]
+        if self.missing_cells == "typical" and lacking:
+            before, progress = parts(progress, 2)
+            first = _nearest_in_parts(comparison.charging(), whole, compared, before, label).first
+            comparison = comparison.charging(_typical_in_parts(comparison, whole, compared, first, lacking))
         known, terms = comparison.known, comparison.terms
-
-        def of_part(part: Tables) -> Nearest:
-            released = table_of(part.masked, attributes, [one.released(part) for one in compared])
-            found = nearest_targets(known, released, terms, silent, "")
-            return found.from_target(part.masked.range_of_places.start)
-
-        found = pair.about(attributes).summed(of_part, progress, label)
+        found = _nearest_in_parts(comparison, whole, compared, progress, label)
         every = np.arange(len(persons))
         own = distances_of_pairs(known, comparison.released, terms, every, every) <= found.border
         told = ~comparison.all_missing(every)
@@ -377,6 +379,49 @@ class DistanceLinkage(Linkage):
 
     def _mean_of(self, one: FloatArray, other: FloatArray) -> float:
         return mean_square(one, other) if self._squares else _mean_distance(one, other, 0.0, 1.0)
+
+
+def _nearest_in_parts(
+    comparison: Comparison, pair: Pair, compared: Sequence[Compared], progress: Progress, label: str
+) -> Nearest:
+    """The released records nearest to the known ones, among those of all parts."""
+    from microveil.numerics.neighbours.nearest import nearest_targets
+
+    known, terms = comparison.known, comparison.terms
+
+    def of_part(part: Tables) -> Nearest:
+        found = nearest_targets(known, _released(part, compared), terms, silent, "")
+        return found.from_target(part.masked.range_of_places.start)
+
+    return pair.summed(of_part, progress, label)
+
+
+def _typical_in_parts(
+    comparison: Comparison, pair: Pair, compared: Sequence[Compared], nearest: IntArray, attributes: Sequence[int]
+) -> dict[int, float]:
+    """How far apart, in each of these attributes, known records and the released ones nearest to them are."""
+    from microveil.numerics.neighbours.nearest import distances_of_pairs
+
+    alone = [comparison.of([j]) for j in attributes]
+
+    def of_part(part: Tables) -> FloatArray:
+        places, released = part.masked.range_of_places, _released(part, compared)
+        persons = np.flatnonzero((nearest >= places.start) & (nearest < places.stop))
+        sums = np.zeros((2, len(alone)))
+        for position, (j, one) in enumerate(zip(attributes, alone, strict=True)):
+            column = released.of([j])
+            told = (one.known.states[0, persons] == 0) & (column.states[0, nearest[persons] - places.start] == 0)
+            these, those = persons[told], nearest[persons[told]] - places.start
+            apart = distances_of_pairs(one.known, column, one.terms, these, those)
+            sums[:, position] = apart.sum(), len(these)
+        return sums
+
+    sums, numbers = pair.summed(of_part)
+    return {j: sums[position] / numbers[position] for position, j in enumerate(attributes) if numbers[position] > 0}
+
+
+def _released(part: Tables, compared: Sequence[Compared]) -> Table:
+    return table_of(part.masked, [one.name for one in compared], [one.released(part) for one in compared])
 
 
 @dataclass(frozen=True)
