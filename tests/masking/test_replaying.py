@@ -8,7 +8,10 @@ import pytest
 import microveil as mv
 from microveil.errors import UnknownNameError
 from microveil.masking import Step
-from microveil.masking.replaying import changes_values, class_of, method_of, replayed
+from microveil.masking.base import Method
+from microveil.masking.replaying import changes_values, class_of, method_of, released_again, replayed
+
+KEYS = ("region", "sex", "education", "occupation")
 
 
 def test_the_method_of_a_step_has_its_parameters_also_inside_another() -> None:
@@ -42,3 +45,20 @@ def test_a_replay_does_what_the_plan_does_and_without_randomness_the_same() -> N
     assert again.arrow("a").equals(release.data.arrow("a"))
     assert again.arrow("b").equals(release.data.arrow("b"))
     assert replayed(people, [], seed=1) is people
+
+
+@pytest.mark.parametrize(
+    ("method", "attributes"),
+    [(mv.method("best", k=3, polish=50), ("age", "income")), (mv.method("suppress", k=3), KEYS)],
+)
+def test_a_replay_makes_the_same_release_and_tells_no_bound_that_nobody_reads(
+    method: Method, attributes: tuple[str, ...]
+) -> None:
+    people = mv.datasets.survey(200, seed=3)
+    release = method.mask(people, attributes, seed=1)
+    again = released_again(people, [(method, attributes)], seed=1)
+    assert isinstance(again, mv.Release)
+    assert again.data.digest() == release.data.digest()
+    told, untold = ([str(note) for note in made.provenance.notes] for made in (release, again))
+    assert any("could be" in note for note in told)
+    assert not any("could be" in note for note in untold)

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -163,8 +163,8 @@ class Method(Parameterised, ABC):
     needs_order: ClassVar[bool] = False
     # released records may hold other values than they had; not so where some records are only left out
     changes_values: ClassVar[bool] = True
-    # parameters that decide what is told of a release, and nothing of what is in it
-    told: ClassVar[tuple[str, ...]] = ()
+    # parameters that decide what is told of a release, and nothing of what is in it, with the values that tell nothing
+    told: ClassVar[Mapping[str, Any]] = MappingProxyType({})
     # where it masks all attributes, released records belong to no single one of the original, though the values do
     detaches_values: ClassVar[bool] = False
     # may set single cells to missing, such as a missing code that no other record of a group has
@@ -207,6 +207,11 @@ class Method(Parameterised, ABC):
     def is_joint(self) -> bool:
         """Whether what an attribute becomes depends on the others masked with it, with the parameters as they are."""
         return self.joint
+
+    @property
+    def telling_nothing(self) -> Method:
+        """The same method without what it only tells of its releases, for where nobody reads it."""
+        return replace(cast(Any, self), **self.told) if self.told else self
 
     @classmethod
     def suits(cls, data: Microdata, name: str) -> bool:

@@ -71,8 +71,8 @@ def replayed(
 def released_again(
     table: Microdata, work: Sequence[tuple[Method, tuple[str, ...]]], seed: int, progress: Progress = silent
 ) -> Microdata | Release:
-    """The same with its provenance; the table itself without any method."""
+    """The same with its provenance, but for what methods only tell; the table itself without any method."""
     masked: Microdata | Release = table
     for (method, attributes), part in zip(work, parts(progress, len(work)), strict=True):
-        masked = method.mask(masked, attributes, seed=seed, original=table, progress=part)
+        masked = method.telling_nothing.mask(masked, attributes, seed=seed, original=table, progress=part)
     return masked

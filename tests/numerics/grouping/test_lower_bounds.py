@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from microveil.numerics.grouping.column_generation import column_generation_bound, neighbour_bound
 from microveil.numerics.grouping.group_pricing import Pricing
-from microveil.numerics.grouping.neighbour_bound import neighbour_shares
+from microveil.numerics.grouping.neighbour_bound import affordable, neighbour_shares
 from microveil.numerics.grouping.univariate import optimal_groups
 from microveil.typing import FloatArray
 
@@ -99,11 +99,32 @@ def test_bounds_hold_where_cells_are_missing(given: tuple[FloatArray, int]) -> N
     assert column_generation_bound(points, start, k, rounds=15, limit=500).least <= least + 1e-12 * scale
 
 
+@settings(max_examples=60, deadline=None)
+@given(files(missing=True), st.integers(1, 3))
+def test_the_bound_holds_with_fewer_neighbours_than_a_group_has(given: tuple[FloatArray, int], few: int) -> None:
+    points, k = given
+    least, scale = optimum(points, k), float(np.nansum(points**2))
+    for neighbours in (1, few):
+        shares = neighbour_shares(points, k, neighbours, 5)
+        assert shares.sum() <= least + 1e-12 * scale
+        assert min(reduced_costs(points, shares, k).values()) >= -1e-9 * scale
+
+
+def test_large_groups_of_long_files_are_bounded_by_few_neighbours() -> None:
+    assert affordable(1_000, 300) == (900, 30)
+    for records in (10_000, 100_000, 1_000_000, 10_000_000):
+        for k in (2, 10, 500):
+            neighbours, rounds = affordable(records, k)
+            assert neighbours * records <= max(1_000_000, 12 * records)
+            assert neighbours >= min(3 * k, 12)
+            assert 5 <= rounds <= 30
+
+
 @settings(max_examples=80, deadline=None)
 @given(files(missing=True), st.integers(0, 10**6))
 def test_a_search_of_any_length_says_how_low_reduced_costs_are(given: tuple[FloatArray, int], seed: int) -> None:
     points, k = given
-    base = neighbour_shares(points, k, 5)
+    base = neighbour_shares(points, k, 3 * k, 5)
     scale = 1 + float(np.abs(base).sum())
     assert min(reduced_costs(points, base, k).values()) >= -1e-9 * scale
     shares = 1.4 * base + np.random.default_rng(seed).normal(size=len(points)) * 0.2 * base.mean()
@@ -122,7 +143,7 @@ def test_a_search_of_any_length_says_how_low_reduced_costs_are(given: tuple[Floa
 @given(files())
 def test_all_groups_below_a_reduced_cost_are_listed(given: tuple[FloatArray, int]) -> None:
     points, k = given
-    shares = neighbour_shares(points, k, 5)
+    shares = neighbour_shares(points, k, 3 * k, 5)
     below = 0.5 * float(shares.sum()) + 0.01
     found = Pricing(points, k).price(shares, 100_000, below=below, most=500)
     listed = {tuple(sorted(group.tolist())) for group in found.groups}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -107,7 +108,7 @@ class Suppress(Method):
     )
     source: ClassVar[str] = "Willenborg and de Waal (2001); Fayyoumi (2008), section 2.5.2"
     searched: ClassVar[Ranges] = ranges(k=Whole(2, 10))
-    told: ClassVar[tuple[str, ...]] = ("bound",)
+    told: ClassVar[Mapping[str, Any]] = MappingProxyType({"bound": "none"})
     random: ClassVar[bool] = False
     of_households: ClassVar[OfHouseholds] = "itself"
     over_records: ClassVar[OverRecords] = "per combination"

@@ -48,7 +48,7 @@ class Best(Microaggregation):
         "Domingo-Ferrer and Mateo-Sanz (2002)"
     )
     searched: ClassVar[Ranges] = ranges(k=GROUP_SIZES, polish=Whole(100, 2_000))
-    told: ClassVar[tuple[str, ...]] = ("bound",)
+    told: ClassVar[Mapping[str, Any]] = MappingProxyType({"bound": "none"})
     random: ClassVar[bool] = True
     quick: ClassVar[Mapping[str, Any]] = MappingProxyType({"polish": 200})
 

@@ -22,7 +22,7 @@ from scipy.sparse import csc_array, eye_array, hstack
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.grouping.group_pricing import Priced, Pricing, near_records, squared_distance
 from microveil.numerics.grouping.local_search import numbered, regions_of_groups
-from microveil.numerics.grouping.neighbour_bound import neighbour_shares
+from microveil.numerics.grouping.neighbour_bound import affordable, neighbour_shares
 from microveil.progress import Part, Progress, parts, silent
 from microveil.typing import FloatArray, IntArray
 
@@ -61,7 +61,7 @@ def column_generation_bound(
     """
     points, labels = np.ascontiguousarray(points), numbered(labels)
     pricing = Pricing(points, k)
-    centre = neighbour_shares(points, k, _NEIGHBOUR_ROUNDS)
+    centre = neighbour_shares(points, k, 3 * k, _NEIGHBOUR_ROUNDS)
     if len(points) <= _LARGEST_MASTER:
         return _optimum(pricing, labels, *_generated(pricing, labels, centre, rounds, limit, progress), limit)
     filled = np.where(np.isnan(points), 0.0, points)
@@ -77,7 +77,7 @@ def column_generation_bound(
 
 def neighbour_bound(points: FloatArray, k: int, progress: Progress = silent) -> float:
     """The bound from the nearest neighbours of each record, which takes little longer than to find them."""
-    return _sum(neighbour_shares(points, k, _NEIGHBOUR_ROUNDS, progress), points)
+    return _sum(neighbour_shares(points, k, *affordable(len(points), k), progress), points)
 
 
 def _sum(shares: FloatArray, points: FloatArray) -> float:

@@ -17,15 +17,30 @@ from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
 
 _STEP, _SHRINKING = 0.35, 0.93  # of the multipliers, in squared distances; by round
+_MOST_ARCS, _FEWEST_NEIGHBOURS = 1_000_000, 12  # with fewer neighbours than a group the bound is lower, but holds
+_MOST_ROUNDS, _FEWEST_ROUNDS, _MOST_ARCS_OF_ROUNDS = 30, 5, 30_000_000
 
 
-def neighbour_shares(points: FloatArray, k: int, rounds: int, progress: Progress = silent) -> FloatArray:
+def affordable(records: int, k: int) -> tuple[int, int]:
+    """How many neighbours of each record, and how many rounds, take a few seconds for a file of this length.
+
+    >>> affordable(1_000, 10), affordable(50_000, 300), affordable(1_000_000, 3)
+    ((30, 30), (20, 30), (9, 5))
+    """
+    neighbours = min(3 * k, max(_FEWEST_NEIGHBOURS, _MOST_ARCS // records))
+    rounds = _MOST_ARCS_OF_ROUNDS // (neighbours * records)
+    return neighbours, min(_MOST_ROUNDS, max(_FEWEST_ROUNDS, rounds))
+
+
+def neighbour_shares(
+    points: FloatArray, k: int, neighbours: int, rounds: int, progress: Progress = silent
+) -> FloatArray:
     """Shares of the records of which no group of k or more costs less than those of its members.
 
     Columns that are NaN for one of two records do not count in their distance.
     """
     points = np.ascontiguousarray(points)
-    count = min(3 * k, len(points) - 1)
+    count = min(neighbours, len(points) - 1)
     near, away = near_records(points, count)
     starts, ends, lengths, reverse = _mutual(near, away)
     beyond = away[:, -1] if count < len(points) - 1 else np.full(len(points), np.inf)
