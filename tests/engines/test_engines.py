@@ -20,7 +20,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import microveil as mv
+from microveil.engines import stored
 from microveil.engines.spark_engine import SparkEngine
+from microveil.microdata import microdata
 from microveil.registry import find, names
 
 pytestmark = [
@@ -138,7 +140,6 @@ def test_every_method_that_says_so_is_released_alike() -> None:
 def test_the_number_of_files_and_records_of_a_part_change_nothing(
     people: mv.Microdata, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from microveil.engines import stored
 
     plan = mv.Plan(PLANS["one after the other"], seed=SEED)
     written = []
@@ -585,8 +586,10 @@ def test_combinations_are_counted_as_in_memory(people: mv.Microdata, folder: Pat
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])
 def test_a_hundred_thousand_records_are_released_as_in_memory(
-    engine: Any, tmp_path: Path, request: pytest.FixtureRequest
+    engine: Any, tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    for module in (microdata, stored):  # each part is a task, and a task of Spark takes a moment to begin
+        monkeypatch.setattr(module, "BLOCK", 20_000)
     people = survey_without_households(100_000)
     folder = write_in_files(people, tmp_path / "in")
     session = request.getfixturevalue("spark") if engine == "spark" else None
