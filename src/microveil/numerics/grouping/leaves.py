@@ -125,6 +125,13 @@ def _leaves(columns: FloatArray, ids: IntArray) -> Leaves:
     )  # fmt: skip
 
 
+def with_own_room(leaves: Leaves) -> Leaves:
+    """The same leaves with other room for the searches, so that another thread may search at the same time."""
+    branches = leaves.branches._replace(bounds=np.empty_like(leaves.branches.bounds))
+    point, screen, bounds = (np.empty_like(room) for room in (leaves.point, leaves.screen, leaves.bounds))
+    return leaves._replace(point=point, screen=screen, bounds=bounds, branches=branches)
+
+
 def _branches(low: SingleArray, high: SingleArray, rim: SingleArray) -> Branches:
     starts = np.arange(0, len(rim), _BRANCH)
     around = np.minimum.reduceat(low, starts, axis=1), np.maximum.reduceat(high, starts, axis=1)
@@ -251,6 +258,32 @@ def farthest_from_centre(leaves: Leaves, size: int, renew: bool) -> tuple[int, i
             of_branch = max(of_branch, peak[leaf])
         branches.peak[branch] = of_branch
     return best, tried
+
+
+@kernel
+def outermost(leaves: Leaves, size: int, far: IntArray, squares: FloatArray) -> int:
+    """Fill `far` with the records farthest from the mean of the records left, in order; how many there are."""
+    columns, ids, counts, anchor, bound = leaves.columns, leaves.ids, leaves.counts, leaves.anchor, leaves.bound
+    peak, branches, wanted, found = leaves.peak, leaves.branches, len(far), 0
+    if np.isnan(anchor[0]):
+        farthest_from_centre(leaves, size, True)  # sets the bounds
+    centre = leaves.total[0] / size
+    moved = np.sqrt(((centre - anchor) ** 2).sum())
+    reach = -1.0
+    for branch in range(len(branches.peak)):
+        if branches.peak[branch] < reach:
+            continue
+        for leaf in range(branch * _BRANCH, min((branch + 1) * _BRANCH, len(counts))):
+            if peak[leaf] < reach:
+                continue
+            for i in range(counts[leaf]):
+                if bound[leaf, i] < reach:
+                    continue
+                square = square_to_point(columns, ids[leaf, i], centre)
+                found = _put_among_farthest(far, squares, found, ids[leaf, i], square)
+                if found == wanted:
+                    reach = np.sqrt(squares[wanted - 1]) / SAFETY - moved * SAFETY
+    return found
 
 
 @kernel
@@ -433,13 +466,21 @@ def _top(values: FloatArray | SingleArray, start: int, end: int) -> int:
 @kernel
 def farthest_from(leaves: Leaves, seed: int) -> int:
     """The record farthest from a seed that is grouped already."""
+    far, squares = np.empty(1, dtype=np.int64), np.empty(1)
+    farthest_in_leaves(leaves, seed, far, squares)
+    return int(far[0])
+
+
+@kernel
+def farthest_in_leaves(leaves: Leaves, seed: int, far: IntArray, squares: FloatArray) -> None:
+    """Fill `far` with the records farthest from a seed, in order and without itself, and `squares` with their squared
+    distances; where there are too few, the rest of `far` stays as it is."""
     columns, ids, counts = leaves.columns, leaves.ids, leaves.counts
     low, high, rim, error, most = leaves.low, leaves.high, leaves.rim, leaves.error, leaves.bounds
     unit, point, screen, branches = leaves.unit, leaves.point, leaves.screen, leaves.branches
-    away, every = norm(point), len(branches.rim)
+    away, every, wanted, found = norm(point), len(branches.rim), len(far), 0
     _greatest_distances(branches.low, branches.high, branches.rim, point, error, away, branches.bounds, 0, every)
     top = _top(branches.bounds, 0, every)
-    far, far_square = -1, -1.0
     reach, zero = np.float32(0.0), np.float32(0.0)  # the distance in cells that a record must have
     for turn in range(every + 1):
         branch = top if turn == 0 else turn - 1
@@ -457,15 +498,32 @@ def farthest_from(leaves: Leaves, seed: int) -> int:
             if not _any_from(screen, border):
                 continue
             for i in range(counts[leaf]):
-                if screen[i] < border:
+                if screen[i] < border or ids[leaf, i] == seed:
                     continue
-                record = ids[leaf, i]
-                square = square_to_point(columns, record, columns[seed])
-                if square > far_square or (square == far_square and record < far):
-                    far, far_square = record, square
-                    reach = np.float32(np.sqrt(far_square) / unit / SAFETY)
+                square = square_to_point(columns, ids[leaf, i], columns[seed])
+                found = _put_among_farthest(far, squares, found, ids[leaf, i], square)
+                if found == wanted:
+                    reach = np.float32(np.sqrt(squares[wanted - 1]) / unit / SAFETY)
                     border = max(reach - slack(error, away, rim[leaf]), zero) ** 2
-    return far
+
+
+@kernel
+def _put_among_farthest(far: IntArray, squares: FloatArray, found: int, record: int, square: float) -> int:
+    """Put a record in its place among those found, if it has one; how many are found now.
+
+    They are in the order of their squared distances, the greatest first; ties go to the lowest record number.
+    """
+    last = len(far) - 1
+    if found > last:
+        if square < squares[last] or (square == squares[last] and record > far[last]):
+            return found
+        found = last
+    slot = found
+    while slot > 0 and (squares[slot - 1] < square or (squares[slot - 1] == square and far[slot - 1] > record)):
+        far[slot], squares[slot] = far[slot - 1], squares[slot - 1]
+        slot -= 1
+    far[slot], squares[slot] = record, square
+    return found + 1
 
 
 @kernel

@@ -7,9 +7,11 @@ ties otherwise. The leaves and the searches in them are those of `leaves`.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
-from microveil.numerics.core.compiled import kernel
+from microveil.numerics.core.compiled import kernel, threads
 from microveil.numerics.grouping.leaves import (
     Leaves,
     close_group_in_leaves,
@@ -19,21 +21,29 @@ from microveil.numerics.grouping.leaves import (
     nearest_in_leaves,
     over_leaves,
 )
+from microveil.numerics.grouping.mdav_ahead import Ahead
 from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
 
 _SEED_PAIRS_PER_CALL = 256
+MANY_CELLS = 100_000  # from here on a second thread pays (measured)
 
 
 def grouped_in_leaves(columns: FloatArray, k: int, enough: int, progress: Progress, label: str) -> IntArray:
     """Group the rows of an (n, d) matrix while `enough` of them are left; the rest is the last group."""
     columns = np.ascontiguousarray(columns, dtype=np.float64)
     labels = np.full(len(columns), -1, dtype=np.int64)
+    d, helpers = columns.shape[1], threads() - 1 if columns.size >= MANY_CELLS else 0
+    with ThreadPoolExecutor(max_workers=max(1, helpers)) as pool:  # starts no thread before it has work
+        ahead = Ahead(labels, k, enough, pool, helpers) if helpers else None
 
-    def some(leaves: Leaves, size: int, groups: int) -> tuple[int, int]:
-        return _group_some(leaves, labels, size, groups, k, enough, _SEED_PAIRS_PER_CALL)
+        def some(leaves: Leaves, size: int, groups: int) -> tuple[int, int]:
+            pairs = _SEED_PAIRS_PER_CALL
+            if ahead is not None and size * d >= MANY_CELLS:
+                size, groups, pairs = ahead.group_some(leaves, size, groups, pairs)
+            return _group_some(leaves, labels, size, groups, k, enough, pairs)
 
-    left, groups = over_leaves(columns, enough, some, progress, label)
+        left, groups = over_leaves(columns, enough, some, progress, label)
     labels[left] = groups
     progress(1.0, label)
     return labels
