@@ -4,7 +4,7 @@ Which records will be seeds can be guessed for some rounds: those that are farth
 farthest from them. For these, all threads list the nearest records and the few farthest ones; then one thread makes the
 groups. As records only ever leave, a list of the nearest holds until one of its records is grouped, and the farthest
 record left is the first of its list that is not grouped. Where there is no list, or none that holds, the search is made
-at once. So every group is the one that `mdav_leaves` makes alone; a guess only decides when a search is made, and where.
+at once. So every group is the one that `mdav_leaves` makes alone; a guess only decides when and where a search is made.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from microveil.numerics.core.compiled import kernel
 from microveil.numerics.grouping.leaves import (
     Leaves,
+    close_around,
     close_group_in_leaves,
     farthest_from,
     farthest_from_centre,
@@ -29,7 +30,7 @@ from microveil.numerics.grouping.leaves import (
 from microveil.typing import FloatArray, IntArray
 
 _FEWEST, _USUAL, _MOST = 16, 64, 128  # so many records are taken for the next first seeds
-_FARTHEST = 3
+_FARTHEST = 2
 _ROWS = 8 * _MOST
 
 
@@ -70,6 +71,8 @@ class Ahead:
         """
         rooms = [with_own_room(leaves) for _ in range(self.helpers)]
         spent = 0
+        if np.isnan(leaves.anchor[0]):
+            farthest_from_centre(leaves, size, True)  # sets the bounds of new leaves
         while pairs > 0 and size >= self.enough:
             self.turn += 1
             seeds = np.empty(self.candidates, dtype=np.int64)
@@ -93,7 +96,8 @@ class Ahead:
     def _search(self, leaves: Leaves, rooms: list[Leaves], near: int, far: int) -> None:
         step = len(rooms) + 1
         others = [
-            self.pool.submit(_fill, room, self.lists, near, far, start, step) for start, room in enumerate(rooms, start=1)
+            self.pool.submit(_fill, room, self.lists, near, far, start, step)
+            for start, room in enumerate(rooms, start=1)
         ]
         _fill(leaves, self.lists, near, far, 0, step)
         for other in others:
@@ -279,9 +283,5 @@ def _close_listed(
     """A group of a record and its k-1 nearest; how many records are left, and how many searches were not made ahead."""
     row = lists.rows[seed]
     if row >= 0 and _holds(lists, labels, row):
-        members[:] = lists.nearest[row]
-    else:
-        missed += 1
-        move_point(leaves, leaves.columns[seed])
-        nearest_in_leaves(leaves, seed, members, near)
-    return close_group_in_leaves(leaves, labels, members, size, group), missed
+        return close_group_in_leaves(leaves, labels, lists.nearest[row], size, group), missed
+    return close_around(leaves, labels, seed, members, near, size, group), missed + 1

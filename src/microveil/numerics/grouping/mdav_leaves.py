@@ -2,7 +2,8 @@
 
 The sums behind the centre do not depend on the order of the records (`exact_sums`); so even ties that only rounding
 decides fall as in the kernel of `mdav`. A program that adds the records up in plain double precision may decide such
-ties otherwise. The leaves and the searches in them are those of `leaves`.
+ties otherwise. The leaves and the searches in them are those of `leaves`; with several threads, most searches are made
+ahead (`mdav_ahead`).
 """
 
 from __future__ import annotations
@@ -13,12 +14,11 @@ import numpy as np
 
 from microveil.numerics.core.compiled import kernel, threads
 from microveil.numerics.grouping.leaves import (
+    MANY_CELLS,
     Leaves,
-    close_group_in_leaves,
+    close_around,
     farthest_from,
     farthest_from_centre,
-    move_point,
-    nearest_in_leaves,
     over_leaves,
 )
 from microveil.numerics.grouping.mdav_ahead import Ahead
@@ -26,7 +26,6 @@ from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
 
 _SEED_PAIRS_PER_CALL = 256
-MANY_CELLS = 100_000  # from here on a second thread pays (measured)
 
 
 def grouped_in_leaves(columns: FloatArray, k: int, enough: int, progress: Progress, label: str) -> IntArray:
@@ -61,21 +60,11 @@ def _group_some(
             break
         first, tried = farthest_from_centre(leaves, size, spent >= size)
         spent = 0 if tried < 0 else spent + tried
-        size = _close_around(leaves, labels, first, members, near, size, groups)
+        size = close_around(leaves, labels, first, members, near, size, groups)
         groups += 1
         if size < enough:
             break  # the second seed of the pair is not used
         second = farthest_from(leaves, first)
-        size = _close_around(leaves, labels, second, members, near, size, groups)
+        size = close_around(leaves, labels, second, members, near, size, groups)
         groups += 1
     return size, groups
-
-
-@kernel
-def _close_around(
-    leaves: Leaves, labels: IntArray, seed: int, members: IntArray, near: FloatArray, size: int, group: int
-) -> int:
-    """A group of a record and its k-1 nearest; how many records are left."""
-    move_point(leaves, leaves.columns[seed])
-    nearest_in_leaves(leaves, seed, members, near)
-    return close_group_in_leaves(leaves, labels, members, size, group)
