@@ -13,9 +13,9 @@ from plain import plain_mdav
 
 from microveil.errors import Cancelled
 from microveil.numerics.core.exact_sums import add_exactly, exact_total
-from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.numerics.grouping import mdav_ahead, mdav_leaves
 from microveil.numerics.grouping.leaves import MANY_CELLS
+from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.numerics.grouping.mdav_leaves import grouped_in_leaves
 from microveil.numerics.statistics.scaling import standardise
 from microveil.progress import silent
