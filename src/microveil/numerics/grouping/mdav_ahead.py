@@ -9,6 +9,7 @@ at once. So every group is the one that `mdav_leaves` makes alone; a guess only 
 
 from __future__ import annotations
 
+from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
@@ -31,6 +32,7 @@ from microveil.typing import FloatArray, IntArray
 
 _FEWEST, _USUAL, _MOST = 16, 64, 128  # so many records are taken for the next first seeds
 _FARTHEST = 2
+_SEARCHES_PER_CALL = 8
 _ROWS = 8 * _MOST
 
 
@@ -94,14 +96,22 @@ class Ahead:
         return size, groups, pairs
 
     def _search(self, leaves: Leaves, rooms: list[Leaves], near: int, far: int) -> None:
-        step = len(rooms) + 1
-        others = [
-            self.pool.submit(_fill, room, self.lists, near, far, start, step)
-            for start, room in enumerate(rooms, start=1)
-        ]
-        _fill(leaves, self.lists, near, far, 0, step)
+        """All threads take searches from one pile, so that none waits for another that has not even begun."""
+        pile = deque(range(0, near + far, _SEARCHES_PER_CALL))
+
+        def take(room: Leaves) -> None:
+            while True:
+                try:
+                    start = pile.popleft()
+                except IndexError:
+                    return
+                _fill(room, self.lists, near, far, start)
+
+        others = [self.pool.submit(take, room) for room in rooms]
+        take(leaves)
         for other in others:
-            other.result()
+            if not other.cancel():
+                other.result()
 
 
 @kernel
@@ -188,22 +198,21 @@ def _row(lists: Lists, record: int, free: int) -> tuple[int, int]:
 
 
 @kernel
-def _fill(leaves: Leaves, lists: Lists, near: int, far: int, start: int, step: int) -> None:
-    """Make every `step`th of the searches that are wanted; other threads make the others."""
+def _fill(leaves: Leaves, lists: Lists, near: int, far: int, start: int) -> None:
+    """Make a few of the searches that are wanted, from `start` on: those for the nearest records come first."""
     columns = leaves.columns
     members, others = np.empty(lists.nearest.shape[1], dtype=np.int64), np.empty(_FARTHEST, dtype=np.int64)
     squares, most = np.empty(len(members)), np.empty(_FARTHEST)
-    for i in range(start, near, step):
-        row = lists.near_wanted[i]
+    for i in range(start, min(start + _SEARCHES_PER_CALL, near + far)):
+        row = lists.near_wanted[i] if i < near else lists.far_wanted[i - near]
         move_point(leaves, columns[lists.owners[row]])
-        nearest_in_leaves(leaves, lists.owners[row], members, squares)
-        lists.nearest[row, :] = members
-    for i in range(start, far, step):
-        row = lists.far_wanted[i]
-        move_point(leaves, columns[lists.owners[row]])
-        others[:] = -1
-        farthest_in_leaves(leaves, lists.owners[row], others, most)
-        lists.farthest[row, :] = others
+        if i < near:
+            nearest_in_leaves(leaves, lists.owners[row], members, squares)
+            lists.nearest[row, :] = members
+        else:
+            others[:] = -1
+            farthest_in_leaves(leaves, lists.owners[row], others, most)
+            lists.farthest[row, :] = others
 
 
 @kernel
