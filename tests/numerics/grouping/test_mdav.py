@@ -129,6 +129,7 @@ def _on_threads(columns: np.ndarray, k: int, threads: int, literal: bool = False
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("MICROVEIL_THREADS", str(threads))
         patch.setattr(mdav_leaves, "MANY_CELLS", least)
+        patch.setattr(mdav_leaves, "_MANY_GROUPS", 0)
         return grouped_in_leaves(columns, k, k + 1 if literal else 2 * k, silent, "")
 
 
@@ -208,6 +209,23 @@ def test_where_guesses_fail_one_thread_goes_on_with_the_same_partition(monkeypat
     groups = _on_threads(columns, 5, 2)
     assert max(left_over) > 128
     assert (groups == _on_threads(columns, 5, 1)).all()
+
+
+@pytest.mark.parametrize(("k", "used"), [(3, True), (6, False)])
+def test_groups_too_large_for_searches_ahead_are_made_by_one_thread(
+    k: int, used: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    group_some = mdav_ahead.Ahead.group_some
+
+    def seen(self: mdav_ahead.Ahead, *given: object) -> tuple[int, int, int]:
+        asked.append(self.helpers)
+        return group_some(self, *given)
+
+    monkeypatch.setattr(mdav_ahead.Ahead, "group_some", seen)
+    monkeypatch.setenv("MICROVEIL_THREADS", "3")
+    mdav_groups(np.random.default_rng(4).normal(size=(21_000, 5)), k)
+    assert asked[:1] == ([2] if used else [])
 
 
 def test_work_on_two_threads_tells_its_progress_and_can_be_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:

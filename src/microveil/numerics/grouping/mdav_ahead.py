@@ -116,8 +116,8 @@ class Ahead:
 
 @kernel
 def _want_first(leaves: Leaves, lists: Lists, labels: IntArray, size: int, seeds: IntArray) -> tuple[int, int, int]:
-    """Fill `seeds` with the next first seeds, if no record left before its turn; how many there are, and how many
-    searches for the nearest and for the farthest records they want."""
+    """Fill `seeds` with the outermost records, the likely first seeds of the next rounds; how many there are, and how
+    many searches for the nearest and for the farthest records they want."""
     found, near, far = outermost(leaves, size, seeds, np.empty(len(seeds))), 0, 0
     _forget(lists, labels, 3 * len(seeds))
     free = 0
@@ -133,7 +133,7 @@ def _want_first(leaves: Leaves, lists: Lists, labels: IntArray, size: int, seeds
 
 @kernel
 def _want_second(lists: Lists, labels: IntArray, seeds: IntArray, found: int, turn: int) -> int:
-    """Follow the rounds with what is listed; how many searches the second seeds want."""
+    """Follow the rounds in what is listed; how many searches for the nearest records the second seeds want."""
     near, free, guessed = 0, 0, lists.guessed
     for i in range(found):
         if guessed[seeds[i]] == turn:

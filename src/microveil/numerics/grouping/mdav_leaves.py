@@ -26,13 +26,15 @@ from microveil.progress import Progress
 from microveil.typing import FloatArray, IntArray
 
 _SEED_PAIRS_PER_CALL = 256
+_MANY_GROUPS = 4000  # with fewer, those of the next rounds often overlap, and a second thread saves nothing (measured)
 
 
 def grouped_in_leaves(columns: FloatArray, k: int, enough: int, progress: Progress, label: str) -> IntArray:
     """Group the rows of an (n, d) matrix while `enough` of them are left; the rest is the last group."""
     columns = np.ascontiguousarray(columns, dtype=np.float64)
     labels = np.full(len(columns), -1, dtype=np.int64)
-    d, helpers = columns.shape[1], threads() - 1 if columns.size >= MANY_CELLS else 0
+    n, d = columns.shape
+    helpers = threads() - 1 if columns.size >= MANY_CELLS and n >= _MANY_GROUPS * k else 0
     with ThreadPoolExecutor(max_workers=max(1, helpers)) as pool:  # starts no thread before it has work
         ahead = Ahead(labels, k, enough, pool, helpers) if helpers else None
 
