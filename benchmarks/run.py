@@ -6,6 +6,7 @@ growth are what to compare. A job is timed once after a warm-up call that compil
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
@@ -55,6 +56,7 @@ REAL = {
     "diamonds": ("carat", "depth", "table", "price", "x", "y", "z"),
     "nycflights13": ("dep_delay", "arr_delay", "air_time", "distance", "sched_dep_time"),
 }
+TWO_THREADS = ((20_000, 10, 3, 9), (100_000, 5, 3, 5), (100_000, 10, 3, 5), (100_000, 10, 5, 5), (300_000, 10, 3, 2))
 REAL_SIZES = {"diamonds": (53_940,), "nycflights13": (100_000, 300_000)}
 
 
@@ -114,6 +116,29 @@ def against_mdav(name: str, columns: np.ndarray, work: Callable[[np.ndarray], ob
     return f"| {name} | {ours:.2f} s | {mdav:.2f} s (mdav) | {ours / mdav:.1f} times as long | |"
 
 
+def on_two_threads(name: str, columns: np.ndarray, k: int, turns: int) -> str:
+    """Wall and processor time of one thread and of two in alternation, the least of each: others may be at work."""
+    wall: dict[int, list[float]] = {1: [], 2: []}
+    processor: dict[int, list[float]] = {1: [], 2: []}
+    partitions, given = [], os.environ.get("MICROVEIL_THREADS")
+    for _ in range(turns):
+        for number in (1, 2):
+            os.environ["MICROVEIL_THREADS"] = str(number)
+            began = time.process_time()
+            taken, groups = seconds(lambda: mdav_groups(columns, k))
+            wall[number].append(taken)
+            processor[number].append(time.process_time() - began)
+            partitions.append(groups)
+    os.environ.pop("MICROVEIL_THREADS")
+    if given is not None:
+        os.environ["MICROVEIL_THREADS"] = given
+    same = "the same" if all((groups == partitions[0]).all() for groups in partitions) else "ANOTHER"
+    times = " | ".join(f"{min(wall[number]):.2f} s, {min(processor[number]):.2f} s" for number in (1, 2))
+    gain, load = min(wall[1]) / min(wall[2]), os.getloadavg()[0]
+    size = f"{columns.shape[0]:,} x {columns.shape[1]}"
+    return f"| {name}, {size}, k={k} | {times} | {gain:.2f} times | {load:.1f} | {same} |"
+
+
 def with_a_huge_value(columns: np.ndarray) -> np.ndarray:
     coded = columns.copy()
     coded[17, 2] = 999_999_999.0
@@ -163,6 +188,11 @@ def main() -> None:
     plain = normal(50_000, 5)
     coded = with_a_huge_value(plain)
     print(against_mdav("mdav, 50,000 x 5 with one value of 999999999", coded, grouped, plain), flush=True)
+    print("\n| mdav | one thread: wall, processor | two threads | gain | load | partition |\n|---|---|---|---|---|---|")
+    mdav_groups(normal(21_000, 5), 3)  # compiles the kernels of several threads
+    for n, d, k, turns in TWO_THREADS:
+        print(on_two_threads("normal", normal(n, d), k, turns), flush=True)
+    print(on_two_threads("flights", real("nycflights13", 300_000), 3, 3), flush=True)
     print("\n| job | records | time | growth |\n|---|---|---|---|")
     growth("mdav, 10 normal attributes, k=3", normal, lambda x: mdav_groups(x, 3), (10_000, 30_000, 100_000))
     for table, attributes in REAL.items():

@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from microveil.numerics.core.compiled import kernel
+from microveil.numerics.core.compiled import kernel, over_chunks
 from microveil.numerics.core.exact_sums import add_exactly, exact_total
-from microveil.progress import Progress
+from microveil.progress import Progress, silent
 from microveil.typing import FloatArray, IntArray
 
 SingleArray = npt.NDArray[np.float32]
@@ -27,6 +27,8 @@ SingleArray = npt.NDArray[np.float32]
 LEAF = 64
 _BRANCH = 16  # leaves
 _SHELL = 4096
+_SHELLS_PER_CALL = 8
+MANY_CELLS = 100_000  # below, a second thread saves nothing (measured)
 SAFETY = 1.0 + 1e-6  # bounds are widened by this much, so that rounding never hides a record
 _HALF_STEP = 2.0**-24  # the relative rounding error of single precision
 _LARGEST = 1e15  # the largest cell: far from where squares overflow, and small values are far from where they vanish
@@ -102,15 +104,15 @@ def _leaves(columns: FloatArray, ids: IntArray) -> Leaves:
     alive = columns[ids]
     d = alive.shape[1]
     total = exact_total(alive)  # anew: the digits that a huge value cost come back once it is gone
-    origin = np.median(alive, axis=0)
+    origin = _medians(alive)
     alive -= origin
     unit = max(float(np.abs(alive).max()) / _LARGEST, 1e-290)
     alive /= unit
     radius = np.sqrt(np.einsum("ij,ij->i", alive, alive))
     positions, counts = _leaf_positions(alive, radius)
-    cells = np.ascontiguousarray(alive.astype(np.float32)[positions].transpose(0, 2, 1))
-    low = np.ascontiguousarray(cells.min(axis=2).T)
-    high = np.ascontiguousarray(cells.max(axis=2).T)
+    cells = np.empty((len(counts), d, LEAF), dtype=np.float32)
+    low, high = (np.empty((d, len(counts)), dtype=np.float32) for _ in range(2))
+    _enter(alive, positions, cells, low, high)
     rim = radius[positions].max(axis=1).astype(np.float32)
     numbers = ids[positions]
     slots = np.empty(len(columns), dtype=np.int64)
@@ -125,6 +127,21 @@ def _leaves(columns: FloatArray, ids: IntArray) -> Leaves:
     )  # fmt: skip
 
 
+def _medians(alive: FloatArray) -> FloatArray:
+    def of_columns(start: int, end: int) -> FloatArray:
+        return np.asarray(np.median(alive[:, start:end], axis=0))
+
+    d = alive.shape[1]
+    return np.concatenate(over_chunks(of_columns, d, 1 if alive.size >= MANY_CELLS else d, silent, ""))
+
+
+def with_own_room(leaves: Leaves) -> Leaves:
+    """The same leaves with other room for the searches, so that another thread may search at the same time."""
+    branches = leaves.branches._replace(bounds=np.empty_like(leaves.branches.bounds))
+    point, screen, bounds = (np.empty_like(room) for room in (leaves.point, leaves.screen, leaves.bounds))
+    return leaves._replace(point=point, screen=screen, bounds=bounds, branches=branches)
+
+
 def _branches(low: SingleArray, high: SingleArray, rim: SingleArray) -> Branches:
     starts = np.arange(0, len(rim), _BRANCH)
     around = np.minimum.reduceat(low, starts, axis=1), np.maximum.reduceat(high, starts, axis=1)
@@ -137,19 +154,39 @@ def _leaf_positions(alive: FloatArray, radius: FloatArray) -> tuple[IntArray, In
 
     Shells of records with a similar distance from the centre, the outermost first, are cut into leaves.
     """
-    order = np.argsort(-radius, kind="stable")
+    order = np.argsort(-radius)  # ties may fall in any order: the searches are exact whatever a leaf holds
     start, shell = 0, _SHELL
+    shells: list[tuple[int, int]] = []
     while start < len(order) and shell > LEAF:
         while shell > LEAF and shell > len(order) - start:
             shell //= 2  # the last shells are smaller, and cut in halves they still give full leaves
         if shell > LEAF:
-            _cut(alive, order[start : start + shell])
+            shells.append((start, start + shell))
             start += shell
+
+    def cut(first: int, end: int) -> None:
+        for start, stop in shells[first:end]:
+            _cut(alive, order[start:stop])
+
+    over_chunks(cut, len(shells), _SHELLS_PER_CALL, silent, "")
     counts = np.diff(np.append(np.arange(0, len(order), LEAF), len(order)))
     positions = np.full((len(counts), LEAF), -1, dtype=np.int64)
     positions.reshape(-1)[: len(order)] = order
     # empty slots repeat a record of the leaf, so that they never stretch a bound
     return np.where(positions < 0, positions[:, :1], positions), counts
+
+
+@kernel
+def _enter(alive: FloatArray, positions: IntArray, cells: SingleArray, low: SingleArray, high: SingleArray) -> None:
+    """Fill the cells of the leaves and the boxes around them."""
+    for leaf in range(len(cells)):
+        for j in range(alive.shape[1]):
+            least, most = np.float32(np.inf), np.float32(-np.inf)
+            for i in range(LEAF):
+                value = np.float32(alive[positions[leaf, i], j])
+                cells[leaf, j, i] = value
+                least, most = min(least, value), max(most, value)
+            low[j, leaf], high[j, leaf] = least, most
 
 
 @kernel
@@ -251,6 +288,33 @@ def farthest_from_centre(leaves: Leaves, size: int, renew: bool) -> tuple[int, i
             of_branch = max(of_branch, peak[leaf])
         branches.peak[branch] = of_branch
     return best, tried
+
+
+@kernel
+def outermost(leaves: Leaves, size: int, far: IntArray, squares: FloatArray) -> int:
+    """Fill `far` with the records farthest from the mean of the records left, in order; how many there are.
+
+    It goes by the bounds of `farthest_from_centre`, which must have been called for these leaves.
+    """
+    columns, ids, counts, anchor, bound = leaves.columns, leaves.ids, leaves.counts, leaves.anchor, leaves.bound
+    peak, branches, wanted, found = leaves.peak, leaves.branches, len(far), 0
+    centre = leaves.total[0] / size
+    moved = np.sqrt(((centre - anchor) ** 2).sum())
+    reach = -1.0
+    for branch in range(len(branches.peak)):
+        if branches.peak[branch] < reach:
+            continue
+        for leaf in range(branch * _BRANCH, min((branch + 1) * _BRANCH, len(counts))):
+            if peak[leaf] < reach:
+                continue
+            for i in range(counts[leaf]):
+                if bound[leaf, i] < reach:
+                    continue
+                square = square_to_point(columns, ids[leaf, i], centre)
+                found = _put_among_farthest(far, squares, found, ids[leaf, i], square)
+                if found == wanted:
+                    reach = np.sqrt(squares[wanted - 1]) / SAFETY - moved * SAFETY
+    return found
 
 
 @kernel
@@ -433,13 +497,21 @@ def _top(values: FloatArray | SingleArray, start: int, end: int) -> int:
 @kernel
 def farthest_from(leaves: Leaves, seed: int) -> int:
     """The record farthest from a seed that is grouped already."""
+    far, squares = np.empty(1, dtype=np.int64), np.empty(1)
+    farthest_in_leaves(leaves, seed, far, squares)
+    return int(far[0])
+
+
+@kernel
+def farthest_in_leaves(leaves: Leaves, seed: int, far: IntArray, squares: FloatArray) -> None:
+    """Fill `far` with the records farthest from a seed, in order and without itself, and `squares` with their squared
+    distances; where there are too few, the rest of `far` stays as it is."""
     columns, ids, counts = leaves.columns, leaves.ids, leaves.counts
     low, high, rim, error, most = leaves.low, leaves.high, leaves.rim, leaves.error, leaves.bounds
     unit, point, screen, branches = leaves.unit, leaves.point, leaves.screen, leaves.branches
-    away, every = norm(point), len(branches.rim)
+    away, every, wanted, found = norm(point), len(branches.rim), len(far), 0
     _greatest_distances(branches.low, branches.high, branches.rim, point, error, away, branches.bounds, 0, every)
     top = _top(branches.bounds, 0, every)
-    far, far_square = -1, -1.0
     reach, zero = np.float32(0.0), np.float32(0.0)  # the distance in cells that a record must have
     for turn in range(every + 1):
         branch = top if turn == 0 else turn - 1
@@ -457,15 +529,32 @@ def farthest_from(leaves: Leaves, seed: int) -> int:
             if not _any_from(screen, border):
                 continue
             for i in range(counts[leaf]):
-                if screen[i] < border:
+                if screen[i] < border or ids[leaf, i] == seed:
                     continue
-                record = ids[leaf, i]
-                square = square_to_point(columns, record, columns[seed])
-                if square > far_square or (square == far_square and record < far):
-                    far, far_square = record, square
-                    reach = np.float32(np.sqrt(far_square) / unit / SAFETY)
+                square = square_to_point(columns, ids[leaf, i], columns[seed])
+                found = _put_among_farthest(far, squares, found, ids[leaf, i], square)
+                if found == wanted:
+                    reach = np.float32(np.sqrt(squares[wanted - 1]) / unit / SAFETY)
                     border = max(reach - slack(error, away, rim[leaf]), zero) ** 2
-    return far
+
+
+@kernel
+def _put_among_farthest(far: IntArray, squares: FloatArray, found: int, record: int, square: float) -> int:
+    """Put a record in its place among those found, if it has one; how many are found now.
+
+    They are in the order of their squared distances, the greatest first; ties go to the lowest record number.
+    """
+    last = len(far) - 1
+    if found > last:
+        if square < squares[last] or (square == squares[last] and record > far[last]):
+            return found
+        found = last
+    slot = found
+    while slot > 0 and (squares[slot - 1] < square or (squares[slot - 1] == square and far[slot - 1] > record)):
+        far[slot], squares[slot] = far[slot - 1], squares[slot - 1]
+        slot -= 1
+    far[slot], squares[slot] = record, square
+    return found + 1
 
 
 @kernel
@@ -488,3 +577,13 @@ def close_group_in_leaves(leaves: Leaves, labels: IntArray, members: IntArray, s
         bound[leaf, position] = bound[leaf, last]
         slots[ids[leaf, position]] = leaf * LEAF + position
     return size - len(members)
+
+
+@kernel
+def close_around(
+    leaves: Leaves, labels: IntArray, seed: int, members: IntArray, near: FloatArray, size: int, group: int
+) -> int:
+    """A group of a record and its nearest, for which `members` and `near` are room; how many records are left."""
+    move_point(leaves, leaves.columns[seed])
+    nearest_in_leaves(leaves, seed, members, near)
+    return close_group_in_leaves(leaves, labels, members, size, group)
