@@ -140,7 +140,6 @@ def test_every_method_that_says_so_is_released_alike() -> None:
 def test_the_number_of_files_and_records_of_a_part_change_nothing(
     people: mv.Microdata, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-
     plan = mv.Plan(PLANS["one after the other"], seed=SEED)
     written = []
     for number, (cuts, records) in enumerate([((0.5,), 700), ((0.1, 0.2, 0.9), 700), ((), 350)]):
