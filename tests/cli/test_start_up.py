@@ -19,7 +19,7 @@ HEAVY = {
     "pyreadstat", "pyspark", "rich", "scipy.optimize", "scipy.spatial", "scipy.special", "scipy.stats", "sqlglot",
     "statsmodels",
 }  # fmt: skip
-ARRAYS = {"narwhals", "numpy", "pyarrow", "pydantic", "rich"}  # no numba: kernels are interpreted on short tables
+ARRAYS = {"narwhals", "numpy", "pyarrow", "pydantic"}  # no numba: kernels are interpreted on short tables
 PROTECT = ("protect", "people.csv", "--attributes", "age,income", "--seed", "1", "--out", "safe.csv", "--method")
 CODES = ("protect", "people.csv", "--attributes", "sex,region", "--seed", "1", "--out", "safe.csv", "--method")
 TREE = {
