@@ -10,6 +10,7 @@ import pkgutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
@@ -172,6 +173,18 @@ def test_what_an_interpreted_kernel_calls_is_interpreted_too(monkeypatch: pytest
     again = halvings(1000)
     assert interpreted == again == (9, True)
     assert [type(one) for one in interpreted] == [type(one) for one in again] == [int, bool]
+
+
+@kernel
+def doubled(number: int) -> int:
+    return 2 * number
+
+
+def test_threads_that_come_at_once_share_one_compiled_kernel() -> None:
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda number: (doubled(number), id(vars(doubled)["compiled"])), range(8)))
+    assert [number for number, _ in found] == list(range(0, 16, 2))
+    assert len({compiled_once for _, compiled_once in found}) == 1
 
 
 def test_a_kernel_is_known_by_its_name_and_words() -> None:

@@ -22,7 +22,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-_MOST_STEPS = 3_000_000  # that a process interprets, of a tenth of a microsecond; loading numba takes half a second
+_MOST_STEPS = 6_000_000  # that a process interprets, each of a tenth of a microsecond; loading numba takes as long
 
 
 @overload
@@ -40,10 +40,10 @@ def kernel(
 
     With `steps`, which tells of the same arguments about how many tenths of a microsecond Python would take, it is
     interpreted as long as all that a process interprets is sooner done than numba is loaded. That must not show in the
-    result, so the function, and all that it calls, does nothing that Python and numba do
-    differently: no power but by multiplication, no sum over an array, no transcendental function, no whole number
-    beyond 64 bits or below 0 without a sign, nothing beyond the end of an array, no division by zero.
-    `tests/numerics/core/test_interpreted.py` compares the two.
+    result, so the function, and all that it calls, does nothing that Python and numba do differently: no power but by
+    multiplication, no sum over an array of floats, no transcendental function, no whole number beyond 64 bits or below
+    0 without a sign, nothing beyond the end of an array, no division by zero. `tests/numerics/core/test_interpreted.py`
+    compares the two.
     """
     if function is None:
         return cast(Callable[[Function], Function], lambda function: _Kernel(function, steps))

@@ -163,7 +163,7 @@ def _price(before: IntArray, row: IntArray, suppressed_codes: IntArray, costs: F
     return price
 
 
-@kernel(steps=lambda codes, *others: 10 * codes.size)
+@kernel(steps=lambda codes, *others: 20 * codes.size)
 def _enough_alike(
     codes: IntArray,
     hashed: IntArray,

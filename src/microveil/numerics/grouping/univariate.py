@@ -170,7 +170,7 @@ def optimal_starts(
     return _path(last)
 
 
-@kernel(steps=lambda rows, k, *others: 20 * k * rows.size)
+@kernel(steps=lambda rows, k, *others: 15 * k * rows.size)
 def _extend_paths(rows: FloatArray, k: int, best: FloatArray, last: ShortArray, start: int, stop: int) -> None:
     """The cheapest partition of the rows up to each end, and the size of its last group.
 
