@@ -4,10 +4,12 @@ python benchmarks/attacks_floor.py linkage           distance linkage beside sci
 python benchmarks/attacks_floor.py linkage 100000    with as many records; else 20,000
 python benchmarks/attacks_floor.py contributions     what each attribute contributes, beside a run for each attribute
 python benchmarks/attacks_floor.py start             protect of 100 rows beside importing numpy, pyarrow and numba
+python benchmarks/attacks_floor.py start 2000        with as many rows
 """
 
 from __future__ import annotations
 
+import compileall
 import os
 import resource
 import subprocess
@@ -20,12 +22,14 @@ from pathlib import Path
 import numpy as np
 from scipy.spatial import cKDTree
 
+import microveil
 from microveil.attacks.base import Attack
 from microveil.attacks.linkage.distance import DistanceLinkage
 from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
 from microveil.comparison.pairs import Pair
 from microveil.microdata import Microdata, files
 from microveil.microdata.datasets.sample_survey import survey
+from microveil.numerics.core.compiled import interpret_nothing
 from microveil.progress import silent
 
 
@@ -88,17 +92,21 @@ def of_process(command: list[str], folder: Path, **environment: str) -> float:
     return ended.ru_utime + ended.ru_stime - began.ru_utime - began.ru_stime
 
 
-def start() -> None:
+def start(n: int) -> None:
+    """As after an install, which compiles modules to byte code and no kernel."""
+    compileall.compile_dir(Path(microveil.__file__).parent, quiet=1)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        files.write(survey(100, seed=1), folder / "people.csv")
+        files.write(survey(n, seed=1), folder / "people.csv")
         floor = [sys.executable, "-c", "import numpy, pyarrow, numba"]
         lowest = min(of_process(floor, folder) for _ in range(4))
         print(f"importing numpy, pyarrow and numba: {lowest:.2f} s\n")
-        print("| protect of 100 rows | after an install | then | beside the imports |")
+        print(f"| protect of {n:,} rows | after an install | then | beside the imports |")
         print("|---|---|---|---|")
-        for method in ("mdav", "rank-swapping", "noise"):
-            words = ["people.csv", "--method", method, "--attributes", "age,income", "--seed", "1", "--out", "safe.csv"]
+        numbers, codes = "age,income", "sex,region"
+        jobs = {"mdav": numbers, "rank-swapping": numbers, "noise": numbers, "suppress": codes, "pram": codes}
+        for method, names in jobs.items():
+            words = ["people.csv", "--method", method, "--attributes", names, "--seed", "1", "--out", "safe.csv"]
             command = [sys.executable, "-m", "microveil.cli", "protect", *words]
             cache = str(folder / f"cache-{method}")
             first = of_process(command, folder, NUMBA_CACHE_DIR=cache)
@@ -107,6 +115,7 @@ def start() -> None:
 
 
 def main() -> None:
+    interpret_nothing()
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     size = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     if what == "linkage":
@@ -114,7 +123,7 @@ def main() -> None:
     elif what == "contributions":
         contributions(size or 10_000)
     elif what == "start":
-        start()
+        start(size or 100)
     else:
         sys.exit(__doc__)
 

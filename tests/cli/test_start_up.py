@@ -19,13 +19,20 @@ HEAVY = {
     "pyreadstat", "pyspark", "rich", "scipy.optimize", "scipy.spatial", "scipy.special", "scipy.stats", "sqlglot",
     "statsmodels",
 }  # fmt: skip
-ARRAYS = {"narwhals", "numba", "numpy", "pyarrow", "pydantic", "rich"}
+ARRAYS = {"narwhals", "numpy", "pyarrow", "pydantic"}  # no numba: kernels are interpreted on short tables
 PROTECT = ("protect", "people.csv", "--attributes", "age,income", "--seed", "1", "--out", "safe.csv", "--method")
+CODES = ("protect", "people.csv", "--attributes", "sex,region", "--seed", "1", "--out", "safe.csv", "--method")
 TREE = {
     ("--help",): set[str](),
     (*PROTECT, "mdav"): ARRAYS,
     (*PROTECT, "rank-swapping"): ARRAYS,
+    (*PROTECT, "mdav-generic"): ARRAYS,
+    (*PROTECT, "individual-ranking"): ARRAYS,
+    (*PROTECT, "mondrian"): ARRAYS,
     (*PROTECT, "noise"): ARRAYS | {"scipy.special"},  # normal quantiles
+    (*CODES, "pram"): ARRAYS,
+    (*CODES, "recode"): ARRAYS,
+    (*CODES, "suppress"): ARRAYS | {"scipy.optimize", "scipy.spatial", "scipy.special"},  # a bound
 }
 SCRIPT = """
 import json, sys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import signal
 import sys
@@ -62,7 +63,7 @@ def main() -> None:
     try:
         leave_pandas_out(sys.argv[1:])
         # not standalone: typer would answer in paragraphs of its own
-        status = app(standalone_mode=False)
+        status = _with_only(sys.argv[1:2])(standalone_mode=False)
         if status == _INTERRUPTED:
             fail(CANCELLED)
         flush()
@@ -87,6 +88,14 @@ def main() -> None:
             fail(f"{file}the system refused a step ({problem.strerror or problem})")
         # the text of an unforeseen error may hold values of records, so only its type is shown
         fail(f"internal error ({type(problem).__name__}); MICROVEIL_DEBUG=1 shows the details")
+
+
+def _with_only(words: list[str]) -> typer.Typer:
+    """The application with the command that the first word names, or with all: typer works out the options of each."""
+    named = [one for one in app.registered_commands if [one.name or getattr(one.callback, "__name__", "")] == words]
+    reduced = copy.copy(app)
+    reduced.registered_commands = named or app.registered_commands
+    return reduced
 
 
 def _interrupt(number: int, frame: object) -> None:

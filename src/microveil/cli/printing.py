@@ -9,6 +9,7 @@ import math
 import os
 import re
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -130,31 +131,34 @@ def speak_of_compiling() -> None:
 @contextmanager
 def bar_for(label: str) -> Iterator[Progress]:
     """A progress bar on the terminal that appears after a moment and goes when the work is done."""
-    import time
-
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
-    screen = Console(stderr=True)
-    bar = Progress(
-        TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
-        TimeRemainingColumn(), console=screen, transient=True,
-    )  # fmt: skip
-    task = bar.add_task(printable(label), total=1.0)
-    began, shown = time.monotonic(), False
+    began, bar = time.monotonic(), None
 
     def report(fraction: float, text: str, /) -> None:
-        nonlocal shown
-        if not shown and screen.is_terminal and time.monotonic() - began > 0.5:
-            bar.start()
-            shown = True
-        bar.update(task, completed=fraction, description=printable(text or label))
+        nonlocal bar
+        if bar is None and sys.stderr.isatty() and time.monotonic() - began > 0.5:
+            bar = _bar()
+        if bar is not None:
+            bar.update(bar.task_ids[0], completed=fraction, description=printable(text or label))
 
     try:
         yield report
     finally:
-        if shown:
+        if bar is not None:
             bar.stop()
+
+
+def _bar() -> Any:
+    """A bar on the terminal, for one task."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:3.0f} %"),
+        TimeRemainingColumn(), console=Console(stderr=True), transient=True,
+    )  # fmt: skip
+    bar.add_task("", total=1.0)
+    bar.start()
+    return bar
 
 
 def console() -> Any:

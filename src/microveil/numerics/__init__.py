@@ -1,4 +1,5 @@
 """Compiled kernels and array helpers: arrays in, arrays out.
 
-The modules that hold kernels import numba, which takes half a second; methods import them when they start to work.
+Methods import them when they start to work. Kernels of short tables are interpreted, for numba takes longer to load
+(`core.compiled`).
 """

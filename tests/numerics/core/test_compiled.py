@@ -22,7 +22,9 @@ SCRIPT = """
 import logging
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 import numpy as np
+from microveil.numerics.core.compiled import interpret_nothing
 from microveil.numerics.perturbing.swapping import swap_partners
+interpret_nothing()
 print(swap_partners(1, np.zeros(4)).tolist())
 """
 
@@ -137,4 +139,4 @@ def tripled_often(short: IntArray) -> int:
 
 def test_a_kernel_is_not_compiled_again_for_constants_and_short_numbers() -> None:
     assert tripled_often(np.array([1, 2**31 - 1], dtype=np.int32)) == 3 * (2**31 - 1) + 6 - 3 * (3 + 3 + 6)
-    assert [str(one) for one in tripled.nopython_signatures] == ["(int64, bool) -> int64"]
+    assert [str(one) for one in tripled.compiled.nopython_signatures] == ["(int64, bool) -> int64"]

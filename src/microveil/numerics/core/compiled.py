@@ -1,77 +1,126 @@
-"""How kernels are compiled: once after an install, then from the cache on disk; a missing cache is no error."""
+"""How kernels are run: compiled, once after an install and then from the cache on disk, or interpreted where that is
+sooner done; and on how many threads.
+
+Numba takes longer to import, and to load a first kernel from the cache, than a short table takes to be masked by the
+plain functions that kernels are. So it is imported with the first call that is to be compiled (`compiler`).
+"""
 
 from __future__ import annotations
 
-import logging
+import functools
 import os
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, TypeVar, cast
+from types import FunctionType
+from typing import Any, TypeVar, cast, overload
 
-import numba
-from numba.core import event, types
-from numba.extending import overload
+import numpy as np
 
 from microveil.progress import Progress
 
-logger = logging.getLogger(__name__)
 Function = TypeVar("Function", bound=Callable[..., Any])
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+_MOST_STEPS = 6_000_000  # that a process interprets, each of a tenth of a microsecond; loading numba takes as long
 
-def kernel(function: Function) -> Function:
+
+@overload
+def kernel(function: Function) -> Function: ...
+
+
+@overload
+def kernel(*, steps: Callable[..., int]) -> Callable[[Function], Function]: ...
+
+
+def kernel(
+    function: Function | None = None, *, steps: Callable[..., int] | None = None
+) -> Function | Callable[[Function], Function]:
     """Compile a function with numba on its first call; threads may run it side by side.
 
-    An unwritable cache folder only means that it is compiled again in the next run.
+    With `steps`, which tells of the same arguments about how many tenths of a microsecond Python would take, it is
+    interpreted as long as all that a process interprets is sooner done than numba is loaded. That must not show in the
+    result, so the function, and all that it calls, does nothing that Python and numba do differently: no power but by
+    multiplication, no sum over an array of floats, no transcendental function, no whole number beyond 64 bits or below
+    0 without a sign, nothing beyond the end of an array, no division by zero. `tests/numerics/core/test_interpreted.py`
+    compares the two.
     """
-    try:
-        compiled = numba.njit(cache=True, nogil=True)(function)
-    except (RuntimeError, OSError):
-        logger.debug("no writable cache folder: %s is compiled in every run", function.__name__)
-        compiled = numba.njit(nogil=True)(function)
-    _compile_for_fewer_types(compiled)
-    _compile_anew_what_cannot_be_loaded(compiled)
-    return cast(Function, compiled)
+    if function is None:
+        return cast(Callable[[Function], Function], lambda function: _Kernel(function, steps))
+    return cast(Function, _Kernel(function, steps))
 
 
-def _compile_for_fewer_types(compiled: Any) -> None:
-    """Let a kernel that other kernels call be compiled once for all whole numbers and once for all constants of a type.
+class _Kernel:
+    """A function that is compiled when it is first needed so, by a call or by another kernel that is compiled."""
 
-    Otherwise it is compiled for every constant that it is called with, even where a loop then changes the variable, and
-    for short whole numbers as well as for long ones, which are calculated with in the same way.
-    """
-    template_for = compiled.get_call_template
+    __name__: str
 
-    def get_call_template(args: Iterable[Any], kws: Mapping[str, Any]) -> Any:
-        return template_for([_general(one) for one in args], {name: _general(one) for name, one in kws.items()})
+    def __init__(self, function: Callable[..., Any], steps: Callable[..., int] | None) -> None:
+        functools.update_wrapper(self, function)
+        self._function, self._steps = function, steps
 
-    compiled.get_call_template = get_call_template
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        if self._sooner_interpreted(given, named):
+            with np.errstate(all="ignore"):  # of which compiled kernels say nothing
+                return _as_of_numba(self.interpreted(*given, **named))
+        return self.compiled(*given, **named)
+
+    def _sooner_interpreted(self, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
+        if self._steps is None or "compiled" in self.__dict__:
+            return False
+        return _allowance.covers(self._steps(*given, **named))
+
+    @functools.cached_property
+    def compiled(self) -> Any:
+        from microveil.numerics.core.compiler import compiled
+
+        return self.__dict__.setdefault("compiled", compiled(self._function))  # of threads that come at once, the first
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba asks for when it compiles a function that names this one."""
+        return self.compiled._numba_type_
+
+    @functools.cached_property
+    def interpreted(self) -> Callable[..., Any]:
+        """The function itself, with the kernels that it calls interpreted as well."""
+        function = cast(FunctionType, self._function)
+        names = {**function.__globals__}
+        for name in function.__code__.co_names:
+            if isinstance(names.get(name), _Kernel) and names[name] is not self:
+                names[name] = names[name].interpreted
+        return FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+
+    def __reduce__(self) -> str:
+        return self.__name__
 
 
-def _compile_anew_what_cannot_be_loaded(compiled: Any) -> None:
-    """Let a cache that another version left, which may name classes that there are no longer, count as missing."""
-    cache = compiled._cache
-    load = cache.load_overload
+class _Allowance:
+    """What a process may still interpret. Threads that take from it at once may take a little more."""
 
-    def load_overload(signature: Any, context: Any) -> Any:
-        try:
-            return load(signature, context)
-        except Exception:  # whatever unpickling may raise
-            logger.debug("the cache of %s cannot be read: it is compiled anew", compiled.__name__)
-            try:
-                cache.flush()
-            except OSError:
-                cache.disable()
-            return None
+    def __init__(self, steps: int) -> None:
+        self.steps = steps
 
-    cache.load_overload = load_overload
+    def covers(self, steps: int) -> bool:
+        if steps > self.steps:
+            return False
+        self.steps -= steps
+        return True
 
 
-def _general(given: Any) -> Any:
-    """The type of any value for that of a constant, and of long whole numbers for that of short ones."""
-    given = types.unliteral(given)  # type: ignore[no-untyped-call]
-    return types.int64 if given in types.signed_domain else given
+_allowance = _Allowance(_MOST_STEPS)
+
+
+def interpret_nothing() -> None:
+    """Let this process compile every kernel, as where the time of a second run is measured."""
+    _allowance.steps = -1
+
+
+def _as_of_numba(result: Any) -> Any:
+    """A result with numbers of Python for those of numpy, as from compiled kernels."""
+    if type(result) is tuple:
+        return tuple(_as_of_numba(one) for one in result)
+    return result.item() if isinstance(result, np.generic) else result
 
 
 def by_type(functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
@@ -79,34 +128,17 @@ def by_type(functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
 
     Kernels may call it too, if the functions are kernels; which one is meant is known when they are compiled.
     """
+    import numba.extending
 
     def called(first: Any, *others: Any) -> Any:
         return functions[type(first)](first, *others)
 
-    @overload(called, strict=False)  # strict would compare annotations, which a lambda cannot have
+    @numba.extending.overload(called, strict=False)  # strict would compare annotations, which a lambda cannot have
     def compiled(first: Any, *others: Any) -> Callable[..., Any]:
         function = functions[first.instance_class]
         return lambda first, *others: function(first, *others)
 
     return called
-
-
-class _Announcer(event.Listener):
-    """Says once that the wait is for the compiler, which comes only with the first run after an install."""
-
-    def __init__(self) -> None:
-        self.said = False
-
-    def on_start(self, event: Any) -> None:
-        if not self.said:
-            self.said = True
-            logger.info("compiling the kernels; this happens only in the first run after an install")
-
-    def on_end(self, event: Any) -> None:
-        pass
-
-
-event.register("numba:compile", _Announcer())  # type: ignore[no-untyped-call]
 
 
 def threads() -> int:

@@ -56,7 +56,7 @@ def _renumbered(key: IntArray, reach: int) -> tuple[IntArray, int]:
     return rows.reshape(-1).astype(np.int64), len(distinct)
 
 
-@kernel
+@kernel(steps=lambda key, reach: 2 * len(key) + reach)
 def _numbered_by_table(key: IntArray, reach: int) -> tuple[IntArray, int]:
     number = np.full(reach, -1, dtype=np.int64)
     for value in key:
@@ -72,7 +72,7 @@ def _numbered_by_table(key: IntArray, reach: int) -> tuple[IntArray, int]:
     return rows, found
 
 
-@kernel
+@kernel(steps=lambda rows, count: len(rows))
 def _first_rows(rows: IntArray, count: int) -> IntArray:
     first = np.empty(count, dtype=np.int64)
     for i in range(len(rows) - 1, -1, -1):

@@ -91,7 +91,7 @@ def suppressed_after_moves(
     return suppressed
 
 
-@kernel
+@kernel(steps=lambda before, shown, codes, *others: 10 * before.size * len(codes))
 def _move(
     before: IntArray,
     shown: IntArray,
@@ -163,7 +163,7 @@ def _price(before: IntArray, row: IntArray, suppressed_codes: IntArray, costs: F
     return price
 
 
-@kernel
+@kernel(steps=lambda codes, *others: 20 * codes.size)
 def _enough_alike(
     codes: IntArray,
     hashed: IntArray,

@@ -53,7 +53,7 @@ def mdav_groups(
     return left.labels
 
 
-@kernel
+@kernel(steps=lambda left, size, groups, k, enough, pairs: (len(left.alive) + 2) * size * size // k)
 def _group_some(left: RecordsLeft, size: int, groups: int, k: int, enough: int, pairs: int) -> tuple[int, int]:
     """Up to `pairs` rounds: two groups a round, or one where too few records are left for a second."""
     members = np.empty(k, dtype=np.int64)
@@ -65,7 +65,7 @@ def _group_some(left: RecordsLeft, size: int, groups: int, k: int, enough: int, 
     return size, groups
 
 
-@kernel
+@kernel(steps=lambda values, order, total, k, enough: 16 * len(values))
 def _group_one_column(values: FloatArray, order: IntArray, total: FloatArray, k: int, enough: int) -> IntArray:
     """MDAV in one dimension: groups are always taken from the two ends of the sorted values.
 
@@ -85,7 +85,8 @@ def _group_one_column(values: FloatArray, order: IntArray, total: FloatArray, k:
     while size >= enough:
         centre = total[0, 0] / size
         at_low, at_high = order[front[low]], order[front[high]]
-        from_low, from_high = (values[at_low] - centre) ** 2, (values[at_high] - centre) ** 2
+        to_low, to_high = values[at_low] - centre, values[at_high] - centre
+        from_low, from_high = to_low * to_low, to_high * to_high
         start_low = from_low > from_high or (from_low == from_high and at_low <= at_high)
         pair = 2 if size - k >= enough else 1
         for turn in range(pair):

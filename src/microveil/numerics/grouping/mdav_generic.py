@@ -74,7 +74,7 @@ def _all_left(distinct: Distinct) -> _Left:
     )
 
 
-@kernel
+@kernel(steps=lambda left_over, axes, active, labels, k, *others: 4 * left_over.points.size * (len(labels) // k + 1))
 def _grow(
     left_over: _Left, axes: Axes, active: IntArray, labels: IntArray, k: int, made: int, left: int, rounds: int
 ) -> tuple[IntArray, int, int]:

@@ -70,7 +70,7 @@ def mondrian_regions(
     return labels
 
 
-@kernel
+@kernel(steps=lambda task, *others: 5 * task.rows.size * len(task.rows).bit_length())
 def _cut_some(
     task: _Task, order: IntArray, labels: IntArray, waiting: IntArray, depth: int, made: int, done: int
 ) -> tuple[int, int, int]:

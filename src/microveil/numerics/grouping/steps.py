@@ -96,7 +96,7 @@ def labels_of_parts(parent: IntArray, order: IntArray) -> IntArray:
     return labels
 
 
-@kernel
+@kernel(steps=lambda alive, point, out, size: 2 * size * len(alive))
 def distances_to(alive: FloatArray, point: FloatArray, out: FloatArray, size: int) -> None:
     """Squared distances of the first `size` records to a point, in chunks that stay in the processor's cache."""
     for begin in range(0, size, _CHUNK):
@@ -132,7 +132,8 @@ def distances_between(alive: FloatArray, point: FloatArray, out: FloatArray, beg
 def square_distance(alive: FloatArray, point: FloatArray, position: int) -> float:
     square = 0.0
     for j in range(alive.shape[0]):
-        square += (alive[j, position] - point[j]) ** 2
+        across = alive[j, position] - point[j]
+        square += across * across
     return square
 
 
@@ -206,7 +207,8 @@ def farthest_from_centre(left: RecordsLeft, size: int) -> int:
     centre = left.total[0] / size
     moved = 0.0
     for j in range(d):
-        moved += (centre[j] - anchor[j]) ** 2
+        across = centre[j] - anchor[j]
+        moved += across * across
     if not np.isnan(moved):
         moved = np.sqrt(moved)
         top, highest = 0, -1.0

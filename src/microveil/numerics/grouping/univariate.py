@@ -170,7 +170,7 @@ def optimal_starts(
     return _path(last)
 
 
-@kernel
+@kernel(steps=lambda rows, k, *others: 15 * k * rows.size)
 def _extend_paths(rows: FloatArray, k: int, best: FloatArray, last: ShortArray, start: int, stop: int) -> None:
     """The cheapest partition of the rows up to each end, and the size of its last group.
 
@@ -196,7 +196,7 @@ def _extend_paths(rows: FloatArray, k: int, best: FloatArray, last: ShortArray, 
                     last[end] = size
 
 
-@kernel
+@kernel(steps=lambda last: 2 * len(last))
 def _path(last: ShortArray) -> IntArray:
     """Where the groups start, read back from the sizes of the last groups."""
     groups, end = 0, last.shape[0] - 1

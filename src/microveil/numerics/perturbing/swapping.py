@@ -60,7 +60,7 @@ def _ranges(window: int, count: int) -> Iterator[range]:
     return (range(first, min(count, first + size)) for first in range(0, count, size))
 
 
-@kernel
+@kernel(steps=lambda window, draws, moves: 2 * len(moves) * len(moves).bit_length())
 def _pair(window: int, draws: FloatArray, moves: IntArray) -> None:
     """Pair the first positions with others: `moves` is by how many positions each is moved, 0 where it is free."""
     n = moves.shape[0]
@@ -78,7 +78,7 @@ def _pair(window: int, draws: FloatArray, moves: IntArray) -> None:
         _take(tree, chosen)
 
 
-@kernel
+@kernel(steps=lambda window, draws, holds: 4 * len(draws))
 def _exchange_in_turn(window: int, draws: FloatArray, holds: IntArray) -> None:
     n = holds.shape[0]
     for i in range(draws.shape[0]):

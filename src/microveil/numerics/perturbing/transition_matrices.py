@@ -273,7 +273,7 @@ def draw_categories(codes: IntArray, matrix: FloatArray, rng: Uniforms) -> IntAr
     return _drawn(codes, np.cumsum(matrix, axis=1), last, draws)
 
 
-@kernel
+@kernel(steps=lambda codes, cumulative, last, draws: 10 * len(codes))
 def _drawn(codes: IntArray, cumulative: FloatArray, last: IntArray, draws: FloatArray) -> IntArray:
     drawn = codes.copy()
     for i in range(len(codes)):

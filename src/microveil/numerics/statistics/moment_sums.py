@@ -138,7 +138,7 @@ class ColumnSums:
         return np.array([column.high[0] - column.low[0] for column in self.columns])
 
 
-@kernel
+@kernel(steps=lambda columns: 25 * columns.size * columns.shape[1])
 def _summed(columns: FloatArray) -> tuple[IntArray, FloatArray, FloatArray, FloatArray, FloatArray]:
     n, d = columns.shape
     counts = np.zeros((d, d), dtype=np.int64)
@@ -189,7 +189,7 @@ def _product(x: float, y: float) -> tuple[float, float]:
     return product, ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
 
 
-@kernel
+@kernel(steps=lambda one, other: 10 * one.size)
 def _added(one: FloatArray, other: FloatArray) -> FloatArray:
     total = one.copy()
     for i in range(one.shape[1]):
@@ -198,7 +198,7 @@ def _added(one: FloatArray, other: FloatArray) -> FloatArray:
     return total
 
 
-@kernel
+@kernel(steps=lambda counts, sums, products: 200 * counts.size)
 def _covariances(counts: IntArray, sums: FloatArray, products: FloatArray) -> FloatArray:
     """In two numbers to the end: products, less each column's sum times the other's mean, more the product of means."""
     d = counts.shape[0]
@@ -219,7 +219,7 @@ def _covariances(counts: IntArray, sums: FloatArray, products: FloatArray) -> Fl
     return found
 
 
-@kernel
+@kernel(steps=lambda counts, sums, products: 100 * counts.size)
 def _sample_covariances(counts: IntArray, sums: FloatArray, products: FloatArray) -> FloatArray:
     """Products, less one column's sum times the other's mean over the records that have both."""
     d = counts.shape[0]
