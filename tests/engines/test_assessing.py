@@ -137,7 +137,10 @@ def test_every_usual_loss_that_is_a_sum_says_so() -> None:
     assert declared == set(EXACT)
 
 
-@pytest.mark.parametrize(("name", "parameters"), [("il", {"correspondence": "nearest"}), ("ebil", {"mode": "matrix"})])
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [("il", {"correspondence": "nearest"}), ("ebil", {"mode": "matrix"}), ("il-categorical", {"entropy": "matrix"})],
+)
 def test_parameters_that_need_all_records_at_once_say_so(name: str, parameters: dict[str, Any]) -> None:
     assert make("loss", name, parameters).works_over == "whole table"
 
@@ -165,6 +168,10 @@ def test_a_loss_over_parts_is_that_in_memory(
         ("ctbil", {"add_missing_category": True}),
         ("dbil", {"ordinal_distance": "unit", "add_missing_category": True}),
         ("record-entropy", {"direction": "forward"}),
+        ("bivariate-counts", {}),
+        ("chi-square", {}),
+        ("il-categorical", {}),
+        ("il-categorical", {"preset": "source-ch4-2"}),
     ],
 )
 def test_parameters_count_over_parts_too(
@@ -173,6 +180,20 @@ def test_parameters_count_over_parts_too(
     measure = make("loss", name, parameters)
     found = large.assess(release, losses=[measure], attacks=[])
     assert_same_numbers(found.losses[name].to_plain(), measure.measure(original, in_memory(release)).to_plain())
+
+
+def test_attributes_that_were_not_compared_are_crossed_on_the_sample(
+    large: LargeMicrodata, release: LargeRelease, engine: Engine, tmp_path: Path
+) -> None:
+    """Tables in parts are read on the attributes that are compared."""
+    crossed = make("loss", "bivariate-counts", {"crossed_with": ("job",)})
+    found = large.assess(release, losses=[crossed], attacks=[], sample=300)
+    assert found.losses == {}
+    assert found.sampled_losses.keys() == {"bivariate-counts"}
+    alone = large.protect(mv.Plan((mv.Step("pram", {}, ("job",)),), seed=1), tmp_path / "out")
+    found = large.assess(alone, losses=["chi-square"], attacks=[], sample=300)
+    assert found.losses == {}
+    assert found.sampled_losses.keys() == {"chi-square"}
 
 
 def test_combinations_are_counted_as_in_memory(

@@ -265,7 +265,7 @@ def assessed(
         before, after = (one.equivalence_classes(keys) for one in (data, whole))
         counting(1.0, "counting combinations")
     wanted = chosen_losses(losses, pair)
-    exact = [measure for measure in wanted if measure.works_over != "whole table"]
+    exact = [measure for measure in wanted if measure.adds_up(measure.facing(pair))]
     found, passed_over = _measured(
         {m.name: partial(m.measure_pair, m.facing(pair), explicit=False) for m in exact}, adding
     )

@@ -83,6 +83,10 @@ class LossMeasure(Parameterised, ABC):
         """The same with the parameters as they are."""
         return self.over_records
 
+    def adds_up(self, pair: Pair) -> bool:
+        """Whether it can be found of these tables part by part."""
+        return self.works_over != "whole table"
+
     @classmethod
     def suited(cls, pair: Pair) -> bool:
         """Whether there is something to measure."""

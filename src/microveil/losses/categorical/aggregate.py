@@ -15,6 +15,7 @@ from microveil.losses.categorical.distance import DBIL
 from microveil.losses.categorical.entropy import EBIL, Probabilities
 from microveil.losses.categorical.tables import CTBIL
 from microveil.microdata.distances import ORDINAL_DISTANCES, OrdinalDistance
+from microveil.microdata.facts import OverRecords
 from microveil.microdata.schema import CATEGORICAL
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress, parts
@@ -45,6 +46,7 @@ class ILCategorical(LossMeasure):
     summary: ClassVar[str] = "mean of CTBIL, DBIL and EBIL"
     meaning: ClassVar[str] = "mean of the losses of contingency tables, distance and entropy; lower is better"
     route: ClassVar[Route] = "data"
+    over_records: ClassVar[OverRecords] = "per combination"
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = "each of the three treats missing cells in its own way"
     source: ClassVar[str] = "Marés (2013), sections 4.2.3 and 5.4, Eq. 4.9 and 5.1"
@@ -67,6 +69,10 @@ class ILCategorical(LossMeasure):
         default=None,
         help="conventions that come nearest to printed tables, for dimension, distance and missing category",
     )
+
+    @property
+    def works_over(self) -> OverRecords:
+        return self.over_records if self.entropy == "empirical" else "whole table"
 
     @pydantic.model_validator(mode="before")
     @classmethod

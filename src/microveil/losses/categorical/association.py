@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from functools import partial
 from itertools import combinations
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from microveil.comparison.pairs import Pair
 from microveil.errors import DataError, ParameterError
 from microveil.losses.base import Loss, LossMeasure, Scope
-from microveil.losses.categorical.coding import MISSING, Coded, coded
+from microveil.losses.categorical.coding import MISSING, coded
+from microveil.microdata.facts import OverRecords
 from microveil.microdata.schema import CATEGORICAL
+from microveil.microdata.tables import Several, Tables
 from microveil.parameters import parameter, parameterised
 from microveil.progress import Progress
+
+if TYPE_CHECKING:
+    from microveil.numerics.counting.contingency import Cells
 
 _UNSUITED = ("identifier", "household", "node")  # almost every record has a category of its own
 
@@ -23,6 +29,7 @@ class _PairwiseLoss(LossMeasure):
     kinds: ClassVar[tuple[str, ...]] = CATEGORICAL
     missing: ClassVar[str] = MISSING
     scope: ClassVar[Scope] = "specific"
+    over_records: ClassVar[OverRecords] = "per combination"
 
     crossed_with: tuple[str, ...] | None = parameter(
         default=None,
@@ -48,12 +55,14 @@ class _PairwiseLoss(LossMeasure):
         crossed = [(name, other) for name in attributes for other in others if other != name]
         return crossed or [(name, name) for name in attributes]
 
-    def _columns(self, pair: Pair, crossed: list[tuple[str, str]], progress: Progress) -> Iterator[tuple[Coded, Coded]]:
-        """The columns of two attributes at a time; there is progress when the next two are asked for."""
-        columns = {name: coded(pair, name) for name in dict.fromkeys(name for both in crossed for name in both)}
-        for number, (one, other) in enumerate(crossed, start=1):
-            yield columns[one], columns[other]
-            progress(number / len(crossed), f"{self.name}: tables")
+    def adds_up(self, pair: Pair) -> bool:
+        """Only where the attributes that are compared are crossed with each other: no others are read in parts."""
+        return super().adds_up(pair) and self.crossed_with is None and len(pair.of_kinds(self.kinds)) > 1
+
+    def _tables(self, pair: Pair, crossed: list[tuple[str, str]], progress: Progress) -> Sequence[Cells]:
+        """The two-way tables of both files."""
+        found: Several = pair.summed(partial(_crossed, crossed), progress, f"{self.name}: tables")
+        return found.found
 
     def _mean(
         self,
@@ -84,12 +93,10 @@ class BivariateCounts(_PairwiseLoss):
     source: ClassVar[str] = "Marés (2013), section 4.1.3, Eq. 4.5"
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        from microveil.numerics.counting.contingency import cell_counts
-
         crossed = self._pairs(pair, attributes)
         shares = []
-        for one, other in self._columns(pair, crossed, progress):
-            before, after = cell_counts([one.before, other.before], [one.after, other.after], [one.size, other.size])
+        for table in self._tables(pair, crossed, progress):
+            before, after = table.counts
             shares.append(float(abs(before - after).sum()) / (2 * len(pair)))
         return self._mean(crossed, shares, attributes, {"pairs": float(len(crossed))})
 
@@ -115,13 +122,11 @@ class ChiSquare(_PairwiseLoss):
     source: ClassVar[str] = "Marés (2013), section 4.1.5, Eq. 4.8"
 
     def _measure(self, pair: Pair, attributes: tuple[str, ...], progress: Progress) -> Loss:
-        from microveil.numerics.counting.contingency import chi_square
-
         crossed = self._pairs(pair, attributes)
         changes: list[float] = []
         defined: list[tuple[str, str]] = []
-        for both, (one, other) in zip(crossed, self._columns(pair, crossed, progress), strict=True):
-            before, after = chi_square(one.before, other.before), chi_square(one.after, other.after)
+        for both, table in zip(crossed, self._tables(pair, crossed, progress), strict=True):
+            before, after = table.chi_squares
             if before > 0 or after == 0:
                 defined.append(both)
                 changes.append(abs(after - before) / before if before > 0 else 0.0)
@@ -132,6 +137,19 @@ class ChiSquare(_PairwiseLoss):
             )
         details = {"pairs": float(len(crossed)), "undefined": float(len(crossed) - len(defined))}
         return self._mean(defined, changes, attributes, details)
+
+
+def _crossed(crossed: Sequence[tuple[str, str]], pair: Tables) -> Several:
+    """The tables of both files over some pairs of attributes."""
+    from microveil.numerics.counting.contingency import Cells
+
+    columns = {name: coded(pair, name) for name in dict.fromkeys(name for both in crossed for name in both)}
+    found = []
+    for names in crossed:
+        both = [columns[name] for name in names]
+        files = [[one.before for one in both], [one.after for one in both]]
+        found.append(Cells.of(files, [one.size for one in both]))
+    return Several(tuple(found))
 
 
 def mean_by_attribute(

@@ -51,6 +51,20 @@ class Cells:
         of_given = np.bincount(given, weights=counts)[given]
         return float((counts * np.log2(of_given / counts)).sum())
 
+    @property
+    def chi_squares(self) -> tuple[float, ...]:
+        """Of tables over two columns, Pearson's chi-square of each; categories without rows do not count."""
+        return tuple(_chi_square(self.codes[counts > 0], counts[counts > 0]) for counts in self.counts)
+
+
+def _chi_square(codes: IntArray, counts: IntArray) -> float:
+    found, rows = counts.astype(np.float64), int(counts.sum())
+    by_row, by_column = (np.bincount(of_cell, weights=found)[of_cell] for of_cell in codes.T)
+    expected = by_row * by_column / rows
+    # a cell without rows adds what is expected in it
+    total = float(((found - expected) ** 2 / expected).sum() + (rows - expected.sum()))
+    return total if total > _ROUNDING * rows else 0.0
+
 
 def _numbered(columns: Sequence[IntArray], sizes: Sequence[int] | None = None) -> tuple[IntArray, IntArray]:
     """The number of each row's combination, and the codes of all combinations."""
@@ -77,12 +91,7 @@ def chi_square(one: IntArray, other: IntArray) -> float:
     >>> round(chi_square(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])), 6)
     1.333333
     """
-    rows, first = number_rows([one, other])
-    found, by_row, by_column = (np.bincount(codes).astype(np.float64) for codes in (rows, one, other))
-    expected = by_row[one[first]] * by_column[other[first]] / len(one)
-    # a cell without rows adds what is expected in it
-    total = float(((found - expected) ** 2 / expected).sum() + (len(one) - expected.sum()))
-    return total if total > _ROUNDING * len(one) else 0.0
+    return Cells.of([[one, other]]).chi_squares[0]
 
 
 def conditional_bits(asked: IntArray, given: IntArray) -> float:
