@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 import microveil as mv
-from microveil.numerics.core.compiled import interpret_nothing
+from microveil.numerics.core.compiled import allowance
 
 SIZES = (1_000, 5_000, 20_000)
 NAMES = [f"v{j}" for j in range(6)]
@@ -50,7 +50,7 @@ def measured(attack: str, original: mv.Microdata, release: mv.Release) -> tuple[
 
 
 def main() -> None:
-    interpret_nothing()
+    allowance.end()
     for _, original, release in releases(200):  # compiles the kernels
         for attack in ("distance-linkage", "likelihood-linkage"):
             measured(attack, original, release)

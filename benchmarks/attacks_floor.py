@@ -29,7 +29,7 @@ from microveil.attacks.linkage.probabilistic import ProbabilisticLinkage
 from microveil.comparison.pairs import Pair
 from microveil.microdata import Microdata, files
 from microveil.microdata.datasets.sample_survey import survey
-from microveil.numerics.core.compiled import interpret_nothing
+from microveil.numerics.core.compiled import allowance
 from microveil.progress import silent
 
 
@@ -115,7 +115,7 @@ def start(n: int) -> None:
 
 
 def main() -> None:
-    interpret_nothing()
+    allowance.end()
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     size = int(sys.argv[2]) if len(sys.argv) > 2 else 0
     if what == "linkage":

@@ -21,7 +21,7 @@ from microveil.losses.numeric.sse import SSE
 from microveil.masking.microaggregation.best import Best
 from microveil.masking.microaggregation.mdav import MDAV
 from microveil.microdata import Microdata, datasets
-from microveil.numerics.core.compiled import interpret_nothing
+from microveil.numerics.core.compiled import allowance
 
 HEAD = "| row | size | k | mdav | best | times mdav | loss of mdav | of best | ratio |\n" + "|---" * 9 + "|"
 Made = Callable[[], Microdata]
@@ -72,7 +72,7 @@ def compared(name: str, data: Microdata, k: int, polish: int | None) -> str:
 
 
 def warm_up() -> None:
-    interpret_nothing()
+    allowance.end()
     for n in (60, 7_000):
         data = table(np.random.default_rng(1).normal(size=(n, 3)))
         measured(Best(k=3, polish=10), data)

@@ -17,14 +17,14 @@ from plain_suppress import plain_combinations
 from microveil.masking.coarsening.suppress import Suppress
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.datasets.sample_survey import survey
-from microveil.numerics.core.compiled import interpret_nothing
+from microveil.numerics.core.compiled import allowance
 
 KEYS = ("region", "sex", "education", "occupation", "health")
 JOBS = ((500, 2, 5), (500, 3, 3), (2000, 2, 5), (2000, 3, 3))
 
 
 def main() -> None:
-    interpret_nothing()
+    allowance.end()
     print("| records | every | at least | an empty cell is | Microveil | plain | cells | plain |")
     print("|---|---|---|---|---|---|---|---|")
     Suppress(combinations=("every pair >= 3",)).mask(_table(survey(100), "own category"), seed=1)  # compiles

@@ -23,7 +23,7 @@ import numpy as np
 import microveil as mv
 from microveil.masking.coarsening.attribute_levels import AttributeLevels, levels_of
 from microveil.microdata import Attribute, Hierarchy, Microdata, Schema
-from microveil.numerics.core.compiled import interpret_nothing
+from microveil.numerics.core.compiled import allowance
 
 DATA = Path(os.environ["MICROVEIL_DATA"])
 K, TRIED = 5, 60
@@ -100,7 +100,7 @@ def measure(name: str) -> str:
 
 
 def main() -> None:
-    interpret_nothing()
+    allowance.end()
     mv.Generalise(k=2).mask(mv.datasets.survey(100, seed=1), seed=1)
     head = (
         "table", "nodes", "groupings", "search", "whole release", "all nodes, plain / search", "kept by `loss`",

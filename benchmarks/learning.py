@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numpy as np
 
 from microveil.microdata.datasets.simulated_tables import simulated
-from microveil.numerics.core.compiled import interpret_nothing
+from microveil.numerics.core.compiled import allowance
 from microveil.numerics.grouping.centroid_groups import centroid_groups
 from microveil.numerics.grouping.learning_automata import pairs_within, record_migration
 from microveil.numerics.statistics.scaling import standardise
@@ -58,7 +58,7 @@ def growth(job: Job, shapes: list[tuple[int, int, int]]) -> None:
 
 
 def main() -> None:
-    interpret_nothing()
+    allowance.end()
     quick = "--quick" in sys.argv[1:]
     for job in (cbfs, iamat, omma):
         job(uniform(120, 4), 3)

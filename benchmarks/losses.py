@@ -43,10 +43,10 @@ def table(records: int) -> object:
 def run(name: str, records: int) -> dict[str, float]:
     from microveil.masking.randomising.noise import Noise
     from microveil.masking.randomising.pram import PRAM
-    from microveil.numerics.core.compiled import interpret_nothing
+    from microveil.numerics.core.compiled import allowance
     from microveil.registry import find, make
 
-    interpret_nothing()
+    allowance.end()
     kinds = find("loss", name).kinds
     attributes = NUMBERS if kinds == ("numeric",) else CATEGORIES if "numeric" not in kinds else None
     chosen = list(attributes or (*NUMBERS[:5], *CATEGORIES[:5]))

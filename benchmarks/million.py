@@ -51,10 +51,10 @@ JOBS: dict[str, dict[str, Any]] = {
 
 def run(name: str, records: int) -> dict[str, float]:
     from microveil.microdata.datasets.sample_survey import survey
-    from microveil.numerics.core.compiled import interpret_nothing
+    from microveil.numerics.core.compiled import allowance
     from microveil.registry import find, make
 
-    interpret_nothing()
+    allowance.end()
     method = make("method", name, JOBS[name])
     kinds = find("method", name).kinds
     attributes = NUMERIC if "numeric" in kinds and name not in ("suppress", "mdav-generic") else CATEGORICAL

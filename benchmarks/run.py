@@ -28,7 +28,7 @@ from microveil.masking.randomising.pram import PRAM
 from microveil.masking.swapping.rank_swapping import RankSwapping
 from microveil.microdata import Microdata, datasets, files
 from microveil.microdata.datasets.sample_survey import survey
-from microveil.numerics.core.compiled import interpret_nothing
+from microveil.numerics.core.compiled import allowance
 from microveil.numerics.grouping.centroid_groups import centroid_groups
 from microveil.numerics.grouping.mdav import mdav_groups
 from microveil.numerics.statistics.scaling import standardise
@@ -168,7 +168,7 @@ def csv_round_trip(data: Microdata) -> object:
 
 
 def warm_up() -> None:
-    interpret_nothing()
+    allowance.end()
     small = table(normal(60))
     numeric = MDAV(k=3).mask(small)
     mdav_groups(normal(5000, 3), 3)

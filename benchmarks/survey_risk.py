@@ -22,7 +22,7 @@ from microveil.attacks.population.special_uniques import special_uniques_of
 from microveil.attacks.reidentification import risk_of_file
 from microveil.microdata import Microdata, datasets
 from microveil.microdata.equivalence_classes import EquivalenceClasses, key_codes
-from microveil.numerics.core.compiled import interpret_nothing
+from microveil.numerics.core.compiled import allowance
 from microveil.scoring.risk_advice.advice import advise_risk
 
 KEYS = (
@@ -109,7 +109,7 @@ def advice(data: Microdata, keys: tuple[str, ...], times: int = 3) -> str:
 
 
 def main() -> None:
-    interpret_nothing()
+    allowance.end()
     if datasets.data_folder() is None:
         sys.exit("reference data not found: set MICROVEIL_DATA to the folder that holds it")
     adult = datasets.load("adult").select(KEYS)

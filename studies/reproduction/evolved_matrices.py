@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from microveil.microdata import datasets
-from microveil.numerics.counting.contingency import chi_square
+from microveil.numerics.counting.contingency import Cells
 from microveil.numerics.evolution.categorical_measures import CategoricalMeasures, Conventions
 from microveil.numerics.evolution.matrix_evolution import Evolved, Strategy, evolve_matrices
 from microveil.numerics.evolution.perturbed_fitness import BivariateFitness, GeneralFitness, perturbed
@@ -222,9 +222,9 @@ def crossing(beside: str, matrix: str, generations: int, seed: int) -> Crossing:
 
 def _association(codes: IntArray, z: IntArray, matrix: FloatArray, rng: np.random.Generator, draws: int = 50) -> float:
     """The mean relative change of chi-square, in per cent."""
-    before = chi_square(codes, z)
+    before, *after = Cells.of([[codes, z], *([one, z] for one in drawn)]).chi_squares
     drawn = perturbed(codes[:, None], [matrix], rng, draws).reshape(draws, -1)
-    return 100 * float(np.mean([abs(chi_square(one, z) - before) / before for one in drawn]))
+    return 100 * float(np.mean([abs(one - before) / before for one in after]))
 
 
 def _mean_of(found: list[Crossing]) -> Crossing:

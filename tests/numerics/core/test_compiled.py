@@ -22,9 +22,9 @@ SCRIPT = """
 import logging
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 import numpy as np
-from microveil.numerics.core.compiled import interpret_nothing
+from microveil.numerics.core.compiled import allowance
 from microveil.numerics.perturbing.swapping import swap_partners
-interpret_nothing()
+allowance.end()
 print(swap_partners(1, np.zeros(4)).tolist())
 """
 

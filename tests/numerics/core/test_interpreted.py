@@ -165,7 +165,7 @@ def halvings(number: int) -> tuple[int, bool]:
 
 
 def test_what_an_interpreted_kernel_calls_is_interpreted_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_allowance", compiled._Allowance(1000))
+    monkeypatch.setattr(compiled, "allowance", compiled._Allowance(1000))
     interpreted = halvings(1000)
     assert not {"compiled"} & (vars(halvings).keys() | vars(halved).keys())
     assert halvings(100_000) == (16, True)  # which is compiled, with what it calls

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from microveil.numerics.counting.contingency import chi_square
+from microveil.numerics.counting.contingency import Cells
 from microveil.numerics.evolution import perturbed_fitness, tabulated_measures
 from microveil.numerics.evolution.categorical_measures import (
     BY_EQUALITY,
@@ -107,7 +107,7 @@ def test_the_bivariate_fitness_and_the_association_of_two_small_tables() -> None
     before, after = (np.repeat([0, 1, 0, 1], counts) for counts in ([10, 30, 20, 40], [15, 25, 18, 42]))
     fitness = BivariateFitness(before[:, None], np.array([2]), beside[:, None])
     assert fitness._difference(after[:, None]) == pytest.approx(7.0)
-    one, other = chi_square(before, beside), chi_square(after, beside)
+    one, other = Cells.of([[before, beside], [after, beside]]).chi_squares
     assert [one, other] == pytest.approx([0.793651, 0.610583], abs=5e-7)
     assert 100 * abs(other - one) / one == pytest.approx(23.0665, abs=5e-5)
 

@@ -68,7 +68,7 @@ class _Kernel:
     def _sooner_interpreted(self, given: tuple[Any, ...], named: dict[str, Any]) -> bool:
         if self._steps is None or "compiled" in self.__dict__:
             return False
-        return _allowance.covers(self._steps(*given, **named))
+        return allowance.covers(self._steps(*given, **named))
 
     @functools.cached_property
     def compiled(self) -> Any:
@@ -107,13 +107,12 @@ class _Allowance:
         self.steps -= steps
         return True
 
+    def end(self) -> None:
+        """From now on every kernel is compiled, as where the time of a second run is measured."""
+        self.steps = -1
 
-_allowance = _Allowance(_MOST_STEPS)
 
-
-def interpret_nothing() -> None:
-    """Let this process compile every kernel, as where the time of a second run is measured."""
-    _allowance.steps = -1
+allowance = _Allowance(_MOST_STEPS)
 
 
 def _as_of_numba(result: Any) -> Any:

@@ -53,7 +53,12 @@ class Cells:
 
     @property
     def chi_squares(self) -> tuple[float, ...]:
-        """Of tables over two columns, Pearson's chi-square of each; categories without rows do not count."""
+        """Of tables over two columns, Pearson's chi-square of each; categories without rows do not count.
+
+        >>> table = Cells.of([[np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])]])
+        >>> [round(found, 6) for found in table.chi_squares]
+        [1.333333]
+        """
         return tuple(_chi_square(self.codes[counts > 0], counts[counts > 0]) for counts in self.counts)
 
 
@@ -83,15 +88,6 @@ def cell_counts(
     """
     one, other = Cells.of([before, after], sizes).counts
     return one, other
-
-
-def chi_square(one: IntArray, other: IntArray) -> float:
-    """Pearson's chi-square of the table of two code columns; categories without rows do not count.
-
-    >>> round(chi_square(np.array([0, 0, 0, 1]), np.array([0, 0, 1, 1])), 6)
-    1.333333
-    """
-    return Cells.of([[one, other]]).chi_squares[0]
 
 
 def conditional_bits(asked: IntArray, given: IntArray) -> float:
