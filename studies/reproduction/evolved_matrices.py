@@ -222,8 +222,8 @@ def crossing(beside: str, matrix: str, generations: int, seed: int) -> Crossing:
 
 def _association(codes: IntArray, z: IntArray, matrix: FloatArray, rng: np.random.Generator, draws: int = 50) -> float:
     """The mean relative change of chi-square, in per cent."""
-    before, *after = Cells.of([[codes, z], *([one, z] for one in drawn)]).chi_squares
     drawn = perturbed(codes[:, None], [matrix], rng, draws).reshape(draws, -1)
+    before, *after = Cells.of([[codes, z], *([one, z] for one in drawn)]).chi_squares
     return 100 * float(np.mean([abs(one - before) / before for one in after]))
 
 
