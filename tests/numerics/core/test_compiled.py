@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 from microveil.errors import Cancelled
-from microveil.numerics.core.compiled import by_type, kernel, over_chunks, threads
+from microveil.numerics.core.compiled import by_type, calling, kernel, over_chunks, threads
+from microveil.numerics.core.exact_sums import add_exactly
+from microveil.numerics.evolution.number_files import save_number_sums, take_number_sums
 from microveil.typing import IntArray
 
 SCRIPT = """
@@ -140,3 +142,8 @@ def tripled_often(short: IntArray) -> int:
 def test_a_kernel_is_not_compiled_again_for_constants_and_short_numbers() -> None:
     assert tripled_often(np.array([1, 2**31 - 1], dtype=np.int32)) == 3 * (2**31 - 1) + 6 - 3 * (3 + 3 + 6)
     assert [str(one) for one in tripled.compiled.nopython_signatures] == ["(int64, bool) -> int64"]
+
+
+def test_what_calls_functions_of_the_same_types_has_names_of_its_own() -> None:
+    """Else numba may take one that was loaded from the cache for another that was compiled in this process."""
+    assert len({calling(function).__qualname__ for function in (save_number_sums, take_number_sums, add_exactly)}) == 3

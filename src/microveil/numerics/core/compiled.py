@@ -134,10 +134,23 @@ def by_type(functions: Mapping[type, Callable[..., Any]]) -> Callable[..., Any]:
 
     @numba.extending.overload(called, strict=False)  # strict would compare annotations, which a lambda cannot have
     def compiled(first: Any, *others: Any) -> Callable[..., Any]:
-        function = functions[first.instance_class]
-        return lambda first, *others: function(first, *others)
+        return calling(functions[first.instance_class])
 
     return called
+
+
+def calling(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that calls this one and has a name of its own.
+
+    Numba numbers functions in every process anew. Two of the same name and types of arguments can have the same number
+    where one was compiled in this process and the other loaded from the cache, and would be taken for each other.
+    """
+
+    def call(first: Any, *others: Any) -> Any:
+        return function(first, *others)
+
+    call.__name__ = call.__qualname__ = f"call_{function.__name__}"
+    return call
 
 
 def threads() -> int:
