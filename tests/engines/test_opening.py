@@ -1,0 +1,161 @@
+"""Files that are one table are found and read as one, or refused in a sentence; none is left out."""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import microveil as mv
+from microveil.engines import opening
+
+pytestmark = pytest.mark.usefixtures("small_parts")
+
+
+def folder_of(folder: Path, files: Mapping[str, str | bytes]) -> Path:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
+    return folder
+
+
+def columns_of(paths: Any, schema: mv.Schema | None = None, **how: Any) -> dict[str, list[Any]]:
+    with mv.open(paths, "duckdb", schema, **how) as large:
+        return {name: large.table.column(name).to_pylist() for name in large.table.names}
+
+
+def assert_read_as_one_file(folder: Path, files: Mapping[str, str], schema: mv.Schema | None = None) -> None:
+    """The same columns, types and cells as one file with all records has in memory."""
+    first, *others = files.values()
+    whole = folder / "whole.csv"
+    whole.write_text(first + "".join(text.partition("\n")[2] for text in others), encoding="utf-8")
+    in_memory = mv.read(whole, schema=schema)
+    with mv.open(folder_of(folder / "in", files), "duckdb", schema) as large:
+        assert large.table.names == in_memory.names
+        for name in in_memory.names:
+            assert large.table.column(name).equals(in_memory.arrow(name)), name
+
+
+def test_files_with_other_decimal_marks_are_refused_and_the_mark_can_be_given(
+    tmp_path: Path, run: Callable[..., Any]
+) -> None:
+    files = {"a.csv": "town;income\nt0;1000,5\nt1;2000,25\n", "b.csv": "town;income\nt0;1.200\nt1;3.400\n"}
+    folder = folder_of(tmp_path / "th", files)
+    with pytest.raises(mv.MicroveilError, match=r"b\.csv.*decimal mark '\.', but 'a\.csv' with ','.*--decimal"):
+        mv.open(folder, "duckdb")
+    refused = run("describe", str(folder), "--engine", "duckdb")
+    assert refused.status == 1
+    assert "'a.csv'" in refused.stderr
+    # with the mark that is right, points among thousands are no numbers, as in memory
+    assert columns_of(folder, decimal=",")["income"] == ["1000,5", "2000,25", "1.200", "3.400"]
+    said = run(
+        "describe", str(folder), "--engine", "duckdb", "--decimal", ",", "--delimiter", ";", "--encoding", "utf-8"
+    )
+    assert said.status == 0
+    assert "4 records" in said.stdout
+
+
+def test_a_file_that_leaves_the_decimal_mark_open_is_read_with_that_of_the_others(tmp_path: Path) -> None:
+    files = {"a.csv": "town;income\nt0;1000\n", "b.csv": "town;income\nt0;1000,5\n", "c.csv": "town;income\nt0;7\n"}
+    assert_read_as_one_file(tmp_path, files)
+    assert columns_of(tmp_path / "in")["income"] == [1000.0, 1000.5, 7.0]
+
+
+def test_files_with_other_delimiters_are_refused(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"a.csv": "a,b\n1,2\n", "b.csv": "a;b\n1;2\n"})
+    with pytest.raises(
+        mv.MicroveilError, match=r"b\.csv.*is divided by semicolons, but 'a\.csv' by commas.*--delimiter"
+    ):
+        mv.open(folder, "duckdb")
+
+
+def test_files_with_other_encodings_are_refused_but_plain_letters_suit_all(tmp_path: Path) -> None:
+    western, plain = "a,b\nZürich,1\n".encode("cp1252"), "a,b\nBern,2\n"
+    folder = folder_of(tmp_path, {"a.csv": western, "b.csv": plain})
+    assert columns_of(folder)["a"] == ["Zürich", "Bern"]
+    folder_of(tmp_path, {"c.csv": "a,b\nGenève,3\n"})
+    with pytest.raises(mv.MicroveilError, match=r"c\.csv.*in utf-8, but 'a\.csv' in cp1252.*--encoding"):
+        mv.open(folder, "duckdb")
+    assert columns_of(folder / "a.csv", encoding="latin-1")["a"] == ["Zürich"]
+
+
+def test_how_csv_is_written_is_not_asked_of_parquet(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"a": [1]}), tmp_path / "a.parquet")
+    with pytest.raises(mv.MicroveilError, match="are for CSV files"):
+        mv.open(tmp_path, "duckdb", decimal=",")
+
+
+POSTCODES = mv.Schema([mv.Attribute(name="zip", kind="nominal", domain=("0012", "1012", "17"))])
+
+
+@pytest.mark.parametrize(
+    ("files", "schema"),
+    [
+        ({"a.csv": "zip,x\n0012,1\n", "b.csv": "zip,x\n1012,2\n"}, None),
+        ({"a.csv": "zip,x\n1012,1\n", "b.csv": "zip,x\n0012,2\n"}, None),
+        ({"a.csv": "zip,x\n1012,1\n", "b.csv": "zip,x\n17,2\n"}, POSTCODES),
+        ({"a.csv": "zip,x\n1012,1\n", "b.csv": "zip,x\n17,2\n"}, mv.Schema([mv.Attribute(name="zip", kind="nominal")])),
+        ({"a.csv": "zip,x\n", "b.csv": "zip,x\na,1\nb,2\n"}, None),
+        ({"a.csv": "zip,x\na,1\nb,2\n", "b.csv": "zip,x\n"}, None),
+        ({"a.csv": "zip,x\n,1\n,2\n", "b.csv": "zip,x\na,3\n"}, None),
+        ({"a.csv": 'zip,x\n"",1\n', "b.csv": "zip,x\n,3\n"}, None),
+        ({"a.csv": "zip,x\na,1\n", "b.csv": "zip,x\na,\n"}, None),
+        ({"a.csv": "zip,d\na,2020-01-01\n", "b.csv": "zip,d\na,\n"}, None),
+        (
+            {"a.csv": "zip,d\na,2020-01-01\n", "b.csv": "zip,d\na,\n"},
+            mv.Schema([mv.Attribute(name="d", kind="numeric")]),
+        ),
+        ({"a.csv": "zip,x\n1,NA\n", "b.csv": "zip,x\n2,5\n"}, None),
+        ({"a.csv": "zip,x\n1,NA\n", "b.csv": "zip,x\n2,low\n"}, None),
+        ({"a.csv": "zip,x\n1,3\n", "b.csv": "zip,x\n2,3.0\n"}, None),
+        ({"a.csv": "zip,x\n1,3.5\n", "b.csv": "zip,x\n2,9007199254740993\n"}, None),
+        ({"a.csv": "zip,x\n1,2.50\n", "b.csv": "zip,x\n2,true\n"}, None),
+    ],
+)
+def test_columns_are_what_the_cells_of_all_files_make_them(
+    files: dict[str, str], schema: mv.Schema | None, tmp_path: Path
+) -> None:
+    assert_read_as_one_file(tmp_path, files, schema)
+
+
+def test_a_cell_that_is_no_number_is_named_by_its_file_and_line(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"a.csv": "x\n1\n", "b.csv": "x\n2\nmany\n"})
+    with pytest.raises(mv.MicroveilError, match=r"b\.csv.*line 3.*not a number") as refused:
+        mv.open(folder, "duckdb", mv.Schema([mv.Attribute(name="x", kind="numeric")]))
+    assert "many" not in str(refused.value)
+
+
+def test_columns_in_another_order_are_read_by_name(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"a.csv": "a,b\n1,x\n", "b.csv": "b,a\ny,2\n"})
+    assert columns_of(folder) == {"a": [1, 2], "b": ["x", "y"]}
+
+
+def test_files_without_records_are_refused_by_their_own_name(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"a.csv": "a,b\n", "b.csv": "a,b\n"})
+    with pytest.raises(mv.MicroveilError, match=r"a\.csv.*no records"):
+        mv.open(folder, "duckdb")
+
+
+def test_a_long_csv_file_is_copied_group_by_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(opening, "_ROWS", 1000)
+    text = "a,b\n" + "".join(f"{i},t{i % 7} {'x' * 50}\n" for i in range(60_000))
+    assert_read_as_one_file(tmp_path, {"a.csv": text, "b.csv": "a,b\n60000,end\n"})
+
+
+def test_a_full_temporary_folder_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    folder = folder_of(tmp_path / "in", {"a.csv": "a,b\n1,x\n"})
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", full)
+    with pytest.raises(mv.MicroveilError, match="no space left on the disk"):
+        mv.open(folder, "duckdb")
+    assert not list((tmp_path / "tmp").iterdir())
