@@ -16,10 +16,11 @@ import pytest
 
 import microveil as mv
 from microveil.engines import in_blocks
+from microveil.engines.finding import files_in
 from microveil.engines.large import LargeMicrodata
 from microveil.engines.masking import Job, carried_out
 from microveil.engines.opening import EngineName
-from microveil.engines.stored import StoredTable, files_in
+from microveil.engines.stored import StoredTable
 from microveil.errors import GuaranteeError, ParameterError, TooFewRecordsError
 from microveil.masking.microaggregation.base import Records
 from microveil.masking.microaggregation.mdav import MDAV

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gzip
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -159,3 +160,51 @@ def test_a_full_temporary_folder_is_one_sentence(tmp_path: Path, monkeypatch: py
     with pytest.raises(mv.MicroveilError, match="no space left on the disk"):
         mv.open(folder, "duckdb")
     assert not list((tmp_path / "tmp").iterdir())
+
+
+ONE = "a,b\n1,x\n"
+
+
+def parquet_in(folder: Path, *names: str) -> Path:
+    for number, name in enumerate(names):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(pa.table({"a": [number]}), folder / name)
+    return folder
+
+
+def test_two_stars_mean_all_folders_at_any_depth(tmp_path: Path) -> None:
+    folder = parquet_in(tmp_path, "0.parquet", "p/1.parquet", "p/q/2.parquet", "p/q/r/3.parquet", "p/_log/4.parquet")
+    assert columns_of(folder / "**/*.parquet")["a"] == [0, 1, 2, 3]
+    assert columns_of(f"{folder}/**")["a"] == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize("named", ["", "*"])
+def test_tables_in_a_folder_of_the_folder_are_never_left_out_in_silence(named: str, tmp_path: Path) -> None:
+    folder = parquet_in(tmp_path / "mix", "0.parquet", "empty/0.parquet", "sub/deep/1.parquet")
+    (folder / "empty/0.parquet").unlink()
+    with pytest.raises(mv.MicroveilError, match=r"sub/deep: has tables that would be left out.*/\*\*/\*\.parquet'"):
+        mv.open(folder / named, "duckdb")
+    assert columns_of(folder / "*.parquet")["a"] == [0]
+
+
+def test_a_column_in_the_name_of_a_folder_is_not_lost_in_silence(tmp_path: Path) -> None:
+    folder = parquet_in(tmp_path / "years", "year=2020/0.parquet", "year=2021/0.parquet")
+    for named in (folder, folder / "*/*.parquet", folder / "**/*.parquet"):
+        with pytest.raises(mv.MicroveilError, match="has the column 'year' in the name of the folder alone"):
+            mv.open(named, "duckdb")
+    assert columns_of(folder / "year=2021")["a"] == [1]
+
+
+@pytest.mark.parametrize("name", ["b.xlsx", "b.csv.zip", "b.parquet.gz", "b.sav", "b.feather"])
+def test_a_table_of_a_format_that_is_not_read_here_is_never_left_out_in_silence(name: str, tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"a.csv": ONE, name: b"PK", "manifest.json": "{}"})
+    for named in (folder, folder / "*", folder / name):
+        with pytest.raises(mv.MicroveilError, match=f"{name}: engines read Parquet and CSV files"):
+            mv.open(named, "duckdb")
+    assert columns_of(folder / "*.csv")["a"] == [1]
+
+
+def test_packed_csv_files_are_read_beside_others(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"a.csv": ONE, "b.csv.gz": gzip.compress(b"a,b\n2,y\n")})
+    assert columns_of(folder) == {"a": [1, 2], "b": ["x", "y"]}
+    assert columns_of(folder / "b.csv.gz")["a"] == [2]

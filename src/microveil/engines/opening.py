@@ -11,9 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from microveil.engines.base import Engine
+from microveil.engines.finding import DELIMITED, files_in
 from microveil.engines.large import LargeMicrodata, complete_schema
 from microveil.engines.scratch import moved_into_place, temporary_folder
-from microveil.engines.stored import DELIMITED, StoredTable, files_in
+from microveil.engines.stored import StoredTable
 from microveil.errors import FileError, ParameterError
 from microveil.microdata import Schema
 from microveil.microdata.files.delimited.reader import Wishes

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from glob import glob
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from microveil.engines.base import COUNT, Engine
-from microveil.errors import DataError, FileError, ParameterError
+from microveil.errors import DataError, FileError
 from microveil.microdata import Microdata, Schema
 from microveil.microdata.facts import Facts, Part
 from microveil.microdata.frames import open_frame
@@ -32,7 +31,6 @@ from microveil.progress import Progress
 from microveil.typing import Bits
 
 _IDS_AT_HAND = 2**24
-PARQUET, DELIMITED = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
 
 
 class Piece(NamedTuple):
@@ -158,28 +156,6 @@ class StoredTable:
         parts = [self.read(part, [name])[name] for part in range(len(self.pieces))]
         chunks = [chunk for part in parts for chunk in part.chunks]
         return pa.chunked_array(chunks, self.types[name]).combine_chunks()
-
-
-def files_in(paths: str | Path | Sequence[str | Path]) -> list[Path]:
-    """The files that are meant: one, those of a folder, or those that a pattern such as 'folder/*.parquet' fits."""
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    found: list[Path] = []
-    for one in map(str, given):
-        if Path(one).is_dir():
-            found += sorted(path for path in Path(one).iterdir() if _holds_records(path))
-        else:
-            found += [Path(one)] if Path(one).is_file() else sorted(filter(_holds_records, map(Path, glob(one))))
-    if not found:
-        raise FileError(str(given[0]) if given else "", "there is no such file or folder with Parquet or CSV files")
-    kinds = {path.suffix.lower() in PARQUET for path in found}
-    if len(kinds) > 1:
-        raise ParameterError("the files of one table are all Parquet or all CSV")
-    return found
-
-
-def _holds_records(path: Path) -> bool:
-    """Whether a file of a folder is meant; programs put others beside them, named with a point or a line in front."""
-    return path.is_file() and path.suffix.lower() in (*PARQUET, *DELIMITED) and path.name[0] not in "._"
 
 
 def write_part(folder: Path, part: int, columns: pa.Table) -> None:
