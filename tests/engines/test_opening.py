@@ -208,3 +208,82 @@ def test_packed_csv_files_are_read_beside_others(tmp_path: Path) -> None:
     folder = folder_of(tmp_path, {"a.csv": ONE, "b.csv.gz": gzip.compress(b"a,b\n2,y\n")})
     assert columns_of(folder) == {"a": [1, 2], "b": ["x", "y"]}
     assert columns_of(folder / "b.csv.gz")["a"] == [2]
+
+
+def written(folder: Path, *tables: pa.Table) -> Path:
+    folder.mkdir(exist_ok=True)
+    for number, table in enumerate(tables):
+        pq.write_table(table, folder / f"{number}.parquet")
+    return folder
+
+
+def test_columns_of_parquet_files_are_read_by_name(tmp_path: Path) -> None:
+    one, other = {"sex": ["f", "m", "f"], "age": [1, 2, 1]}, {"age": [2, 3], "sex": ["m", "f"]}
+    folder = written(tmp_path / "in", pa.table(one), pa.table(other))
+    assert columns_of(folder) == {"sex": ["f", "m", "f", "m", "f"], "age": [1, 2, 1, 2, 3]}
+    with mv.open(folder, "duckdb", keys=["sex", "age"]) as large:
+        classes = large.equivalence_classes()
+    assert (classes.k, classes.unique) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "common"),
+    [
+        (pa.array([1], pa.int32()), pa.array([2**40]), pa.int64()),
+        (pa.array([2**40]), pa.array([1], pa.int8()), pa.int64()),
+        (pa.array([1], pa.uint64()), pa.array([-1]), pa.int64()),
+        (pa.array([1]), pa.array([0.5]), pa.float64()),
+        (pa.array([0.5], pa.float32()), pa.array([0.1]), pa.float64()),
+        (pa.nulls(1), pa.array(["a"]), pa.string()),
+        (pa.array(["a"]), pa.nulls(1), pa.string()),
+        (pa.array(["a"]), pa.array(["b"]).dictionary_encode(), pa.string()),
+    ],
+)
+def test_types_that_lose_nothing_become_one(
+    one: pa.Array, other: pa.Array, common: pa.DataType, tmp_path: Path
+) -> None:
+    folder = written(tmp_path / "in", pa.table({"c": one}), pa.table({"c": other}))
+    with mv.open(folder, "duckdb", mv.Schema([mv.Attribute(name="c", kind="nominal", roles=("key",))])) as large:
+        assert large.table.column("c").equals(pa.array([*one.to_pylist(), *other.to_pylist()], common))
+        assert len(large.equivalence_classes().frequencies) == 2
+    assert_released_as_in_memory(folder, pa.array([*one.to_pylist(), *other.to_pylist()], common), tmp_path / "out")
+
+
+def assert_released_as_in_memory(folder: Path, cells: pa.Array, out: Path) -> None:
+    schema = mv.Schema([mv.Attribute(name="c", kind="nominal")])
+    plan = mv.Plan((mv.Step("pram", {"p": 0.5}, ("c",)),), seed=2**80 + 1)
+    with mv.open(folder, "duckdb", schema) as large:
+        large.protect(plan, out)
+    release = mv.protect(mv.Microdata.of(pa.table({"c": cells}), schema), plan)
+    assert pq.read_table(out)["c"].combine_chunks().equals(release.data.arrow("c"))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pa.array(["a"]), pa.array([1])),
+        (pa.array([True]), pa.array([1])),
+        (pa.array([1], pa.timestamp("us")), pa.array([1], pa.timestamp("us", tz="UTC"))),
+    ],
+)
+def test_types_that_have_nothing_in_common_are_refused_by_column_and_file(
+    one: pa.Array, other: pa.Array, tmp_path: Path
+) -> None:
+    folder = written(tmp_path / "in", pa.table({"b": [1], "c": one}), pa.table({"b": [1], "c": other}))
+    with pytest.raises(mv.MicroveilError, match=r"1\.parquet.*column 'c'.*'0\.parquet'.*with one type in all files"):
+        mv.open(folder, "duckdb")
+
+
+def test_whole_numbers_that_a_common_type_would_round_are_refused(tmp_path: Path) -> None:
+    folder = written(tmp_path / "in", pa.table({"c": [0.5]}), pa.table({"c": [2**53 + 1]}))
+    with pytest.raises(mv.MicroveilError, match=r"1\.parquet.*column 'c'.*would be changed in double") as refused:
+        columns_of(folder)
+    assert str(2**53 + 1) not in str(refused.value)
+
+
+def test_two_columns_of_the_same_name_are_refused(tmp_path: Path) -> None:
+    folder = written(tmp_path / "in", pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]))
+    with pytest.raises(mv.MicroveilError, match="column 'a': several columns have this name"):
+        mv.open(folder, "duckdb")
+    with pytest.raises(mv.MicroveilError, match="columns 1 and 2 have the same name"):
+        mv.open(folder_of(tmp_path, {"a.csv": "a,a\n1,2\n"}) / "a.csv", "duckdb")
