@@ -287,3 +287,9 @@ def test_two_columns_of_the_same_name_are_refused(tmp_path: Path) -> None:
         mv.open(folder, "duckdb")
     with pytest.raises(mv.MicroveilError, match="columns 1 and 2 have the same name"):
         mv.open(folder_of(tmp_path, {"a.csv": "a,a\n1,2\n"}) / "a.csv", "duckdb")
+
+
+def test_the_column_that_is_needed_to_count_is_refused_by_the_name_of_the_file(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path, {"a.csv": "records of this combination,b\n1,2\n"})
+    with pytest.raises(mv.MicroveilError, match=r"a\.csv.*needed to count"):
+        mv.open(folder, "duckdb")

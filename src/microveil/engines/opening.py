@@ -14,7 +14,7 @@ from microveil.engines.base import Engine
 from microveil.engines.finding import DELIMITED, files_in
 from microveil.engines.large import LargeMicrodata, complete_schema
 from microveil.engines.scratch import moved_into_place, temporary_folder
-from microveil.engines.stored import StoredTable
+from microveil.engines.stored import StoredTable, check_names
 from microveil.errors import FileError, ParameterError
 from microveil.microdata import Schema
 from microveil.microdata.files.delimited.reader import Wishes
@@ -84,6 +84,7 @@ def _started(engine: EngineName, session: Any) -> Engine:
 def _as_parquet(files: Sequence[Path], wishes: Wishes, folder: Path) -> list[Path]:
     """A copy of CSV files as Parquet files, written chunk by chunk, so that none of them has to fit into memory."""
     found = DelimitedFiles.of(files, wishes)
+    check_names(files[0], found.schema.names)
     if not any(one.look.records for one in found.seen):
         raise FileError(files[0], "the table has no records")
     copies = [folder / f"{number:06d}.parquet" for number in range(len(found))]

@@ -66,7 +66,7 @@ class StoredTable:
                 content = pq.ParquetFile(file)
             except (pa.ArrowInvalid, OSError):
                 raise FileError(file, "is no Parquet file that can be read") from None
-            _check_names(file, content.schema_arrow.names)
+            check_names(file, content.schema_arrow.names)
             found = {one.name: _plain(one.type) for one in content.schema_arrow}
             alike &= not sizes or list(found.items()) == list(types.items())
             types = _common_types(types, found, files[0], file) if sizes else found
@@ -158,6 +158,15 @@ class StoredTable:
         return pa.chunked_array(chunks, self.types[name]).combine_chunks()
 
 
+def check_names(file: Path, names: Sequence[str]) -> None:
+    """Refuse names of columns by which their cells could not be told apart."""
+    repeated = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if repeated is not None:
+        raise FileError(file, "several columns have this name; rename all but one", column=repeated)
+    if COUNT in names:
+        raise FileError(file, f"has a column named '{COUNT}', which is needed to count; give it another name")
+
+
 def write_part(folder: Path, part: int, columns: pa.Table) -> None:
     """Write the newer columns of a part: beside their place, then moved, for another worker may write the same."""
     from microveil.engines.scratch import moved_into_place
@@ -231,14 +240,6 @@ def file_of(folder: Path, part: int) -> Path:
 def _plain(kind: pa.DataType) -> pa.DataType:
     """The type of the values, where a file holds them by numbers in a dictionary."""
     return kind.value_type if pa.types.is_dictionary(kind) else kind
-
-
-def _check_names(file: Path, names: Sequence[str]) -> None:
-    repeated = next((name for at, name in enumerate(names) if name in names[:at]), None)
-    if repeated is not None:
-        raise FileError(file, "several columns have this name; rename all but one", column=repeated)
-    if COUNT in names:
-        raise FileError(file, f"has a column named '{COUNT}', which is needed to count; give it another name")
 
 
 def _common_types(
