@@ -293,3 +293,32 @@ def test_the_column_that_is_needed_to_count_is_refused_by_the_name_of_the_file(t
     folder = folder_of(tmp_path, {"a.csv": "records of this combination,b\n1,2\n"})
     with pytest.raises(mv.MicroveilError, match=r"a\.csv.*needed to count"):
         mv.open(folder, "duckdb")
+
+
+def test_a_folder_behind_a_link_is_seen_and_one_that_leads_back_is_no_end(tmp_path: Path) -> None:
+    folder = parquet_in(tmp_path / "in", "0.parquet", "empty/0.parquet")
+    (folder / "empty/0.parquet").unlink()
+    (folder / "empty/back").symlink_to(folder, target_is_directory=True)
+    assert columns_of(folder)["a"] == [0]
+    (folder / "far").symlink_to(parquet_in(tmp_path / "elsewhere", "1.parquet"), target_is_directory=True)
+    with pytest.raises(mv.MicroveilError, match="far: has tables that would be left out"):
+        mv.open(folder, "duckdb")
+
+
+def test_a_file_that_two_names_mean_is_not_read_twice(tmp_path: Path) -> None:
+    folder = parquet_in(tmp_path, "0.parquet", "1.parquet")
+    assert columns_of([folder / "1.parquet", folder / "0.parquet"])["a"] == [1, 0]
+    with pytest.raises(mv.MicroveilError, match=r"1\.parquet: is meant by two"):
+        mv.open([folder, folder / "1.parquet"], "duckdb")
+
+
+def test_a_column_may_have_the_name_that_arrow_gives_to_counts(tmp_path: Path) -> None:
+    table = pa.table({"count_all": ["a", "b", "a"] * 50})
+    schema = mv.Schema([mv.Attribute(name="count_all", kind="nominal", roles=("key",))])
+    plan = mv.Plan((mv.Step("pram", {"p": 0.5}, ("count_all",)),), seed=5)
+    with mv.open(written(tmp_path / "in", table), "duckdb", schema) as large:
+        released = large.protect(plan, tmp_path / "out")
+    in_memory = mv.protect(mv.Microdata.of(table, schema), plan).data
+    assert pq.read_table(tmp_path / "out")["count_all"].to_pylist() == in_memory.arrow("count_all").to_pylist()
+    assert released.classes is not None
+    assert released.classes.frequencies.sum() == 150

@@ -28,8 +28,12 @@ def files_in(paths: str | Path | Sequence[str | Path]) -> list[Path]:
     found = [path for one in map(str, given) for path in _files_of(one)]
     if not found:
         raise FileError(str(given[0]) if given else "", "there is no such file or folder with Parquet or CSV files")
+    seen: set[Path] = set()
     for path in found:
         _check_readable(path)
+        if path in seen:
+            raise FileError(path, "is meant by two of the names that were given; name it once")
+        seen.add(path)
     if len({ending_of(path) in DELIMITED for path in found}) > 1:
         raise ParameterError("the files of one table are all Parquet or all CSV")
     return found
@@ -73,8 +77,11 @@ def _check_all_are_meant(given: Path, folders: Sequence[Path], found: Sequence[P
 
 def _tables_in(folder: Path) -> Iterator[Path]:
     """The tables in a folder and in all folders in it."""
-    for place, inner, names in os.walk(folder):
-        inner[:] = sorted(name for name in inner if _is_shown(Path(name)))
+    seen = {os.path.realpath(folder)}  # a link may lead back
+    for place, inner, names in os.walk(folder, followlinks=True):
+        shown = {os.path.realpath(Path(place, name)): name for name in inner if _is_shown(Path(name))}
+        inner[:] = sorted(name for real, name in shown.items() if real not in seen)
+        seen.update(shown)
         yield from (path for path in (Path(place, name) for name in sorted(names)) if _is_table(path))
 
 

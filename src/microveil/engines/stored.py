@@ -187,8 +187,10 @@ def combined(tables: Sequence[pa.Table], names: Sequence[str]) -> pa.Table:
 
 def combinations_of_part(table: pa.Table, names: Sequence[str]) -> pa.Table:
     """The combinations of some columns that occur in a part, with their counts."""
-    found = table.select(list(names)).group_by(list(names), use_threads=False).aggregate([([], "count_all")])
-    return found.select([*names, "count_all"]).rename_columns([*names, COUNT])
+    plain = [str(number) for number in range(len(names))]  # Arrow gives the counts a name that a column may have
+    keys = table.select(list(names)).rename_columns(plain)
+    found = keys.group_by(plain, use_threads=False).aggregate([([], "count_all")])
+    return found.select([*plain, "count_all"]).rename_columns([*names, COUNT])
 
 
 def row_numbers(table: pa.Table, among: pa.Table, names: Sequence[str]) -> pa.Array:
