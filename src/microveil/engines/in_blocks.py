@@ -204,6 +204,7 @@ class _InBlocks:
         """Write the records of each part leaf by leaf, each a batch of its own."""
         table, schema, facts, method, names = self.job.table, self.schema, self.facts, self.method, self.names
         folder, leaves, share = self.folder / "sorted", tree.leaves, COMPARED / len(self.job.table)
+        place, leaf_column = self.place, self.leaf  # not by the object, for that has the job
 
         def of_part(number: int) -> _Sorted:
             cells = table.read(number, schema.names)
@@ -212,9 +213,9 @@ class _InBlocks:
                 _coordinates(method, Microdata(open_frame(cells), schema, part=Part(places, facts)), names)
             )
             sizes = np.bincount(leaf, minlength=leaves).astype(np.int64)
-            cells = cells.append_column(self.place, pa.array(np.arange(places.start, places.stop)))
+            cells = cells.append_column(place, pa.array(np.arange(places.start, places.stop)))
             _write_batches(_file_of(folder, number), cells.take(pa.array(np.argsort(leaf, kind="stable"))), sizes)
-            sample = cells.append_column(self.leaf, pa.array(leaf))
+            sample = cells.append_column(leaf_column, pa.array(leaf))
             return _Sorted(sizes, sample.filter(pa.array(_BY_PLACE.uniforms(places, "compared") < share)))
 
         return self.job.engine.map(of_part, len(table.pieces), silent, f"{method.name}: records to blocks")
@@ -223,16 +224,16 @@ class _InBlocks:
         """Mask each block, and write its records part by part, each a batch of its own."""
         job, names, folder = self.job, self.names, self.folder
         sorted_in, mask, parts_of_table = folder / "sorted", self._mask(), len(job.table.pieces)
-        starts = np.array(job.table.starts)
+        starts, place = np.array(job.table.starts), self.place
 
         def of_block(number: int) -> _OfBlock:
             leaves = blocks[number]
             found = [_read_batch(_file_of(sorted_in, part), leaf) for part in range(parts_of_table) for leaf in leaves]
             cells = pa.Table.from_batches(found)
-            cells = cells.take(pa.array(np.argsort(cells[self.place].to_numpy()))).combine_chunks()
+            cells = cells.take(pa.array(np.argsort(cells[place].to_numpy()))).combine_chunks()
             masked = mask.of(cells).masked
-            places = cells[self.place].to_numpy()
-            made = pa.table({**masked.columns, self.place: cells[self.place]})
+            places = cells[place].to_numpy()
+            made = pa.table({**masked.columns, place: cells[place]})
             _write_batches(_file_of(folder / "masked", number), made, np.diff(np.searchsorted(places, starts)))
             types = {name: masked.columns[name].type for name in names}
             return _OfBlock(types, masked.attributes, masked.notes, len(places))
@@ -270,11 +271,11 @@ class _InBlocks:
 
     def _put_back(self, blocks: int, types: Mapping[str, pa.DataType]) -> None:
         """The masked records of all blocks as newer columns of the parts."""
-        folder, table, names = self.folder, self.job.table, self.names
+        folder, table, names, place = self.folder, self.job.table, self.names, self.place
 
         def of_part(number: int) -> None:
             found = [_read_batch(_file_of(folder / "masked", block), number) for block in range(blocks)]
-            places = np.concatenate([one[self.place].to_numpy() for one in found])
+            places = np.concatenate([one[place].to_numpy() for one in found])
             order = pa.array(np.argsort(places))
             columns = {
                 name: pa.chunked_array([one[name].cast(types[name], safe=False) for one in found], types[name])
