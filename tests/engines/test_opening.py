@@ -322,3 +322,12 @@ def test_a_column_may_have_the_name_that_arrow_gives_to_counts(tmp_path: Path) -
     assert pq.read_table(tmp_path / "out")["count_all"].to_pylist() == in_memory.arrow("count_all").to_pylist()
     assert released.classes is not None
     assert released.classes.frequencies.sum() == 150
+
+
+def test_a_release_in_the_folder_of_its_input_is_no_part_of_it(tmp_path: Path) -> None:
+    folder = folder_of(tmp_path / "in", {"a.csv": "a,b\n1,x\n2,y\n"})
+    plan = mv.Plan((mv.Step("noise", {}, ("a",)),), seed=5)
+    for _ in range(2):
+        with mv.open(folder, "duckdb") as large:
+            assert len(large) == 2
+            large.protect(plan, folder / "safe", force=True)

@@ -13,6 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from microveil.errors import FileError, ParameterError
+from microveil.masking.release import manifest_path
 from microveil.microdata.files.formats import FORMATS, ending_of
 
 PARQUET = (".parquet", ".pq")
@@ -67,7 +68,7 @@ def _check_all_are_meant(given: Path, folders: Sequence[Path], found: Sequence[P
                 "write it into the files",
             )
     if left_out:
-        outer, kind = folders[0], f"*{ending_of(left_out[0])}"
+        outer, kind = folders[0], f"*{ending_of((*found, *left_out)[0])}"
         raise FileError(
             left_out[0].parent,
             f"has tables that would be left out, for it is a folder in another; name '{outer}/**/{kind}' to have the "
@@ -76,10 +77,11 @@ def _check_all_are_meant(given: Path, folders: Sequence[Path], found: Sequence[P
 
 
 def _tables_in(folder: Path) -> Iterator[Path]:
-    """The tables in a folder and in all folders in it."""
+    """The tables in a folder and in all folders in it, but for releases, which have their manifests beside them."""
     seen = {os.path.realpath(folder)}  # a link may lead back
     for place, inner, names in os.walk(folder, followlinks=True):
-        shown = {os.path.realpath(Path(place, name)): name for name in inner if _is_shown(Path(name))}
+        inside = [Path(place, name) for name in inner if _is_shown(Path(name))]
+        shown = {os.path.realpath(path): path.name for path in inside if not manifest_path(path).is_file()}
         inner[:] = sorted(name for real, name in shown.items() if real not in seen)
         seen.update(shown)
         yield from (path for path in (Path(place, name) for name in sorted(names)) if _is_table(path))
