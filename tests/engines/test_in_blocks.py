@@ -16,10 +16,11 @@ import pytest
 
 import microveil as mv
 from microveil.engines import in_blocks
+from microveil.engines.finding import files_in
 from microveil.engines.large import LargeMicrodata
 from microveil.engines.masking import Job, carried_out
 from microveil.engines.opening import EngineName
-from microveil.engines.stored import StoredTable, files_in
+from microveil.engines.stored import StoredTable
 from microveil.errors import GuaranteeError, ParameterError, TooFewRecordsError
 from microveil.masking.microaggregation.base import Records
 from microveil.masking.microaggregation.mdav import MDAV
@@ -418,3 +419,11 @@ def test_k_is_counted_again_in_what_is_released(stored: Stored, tmp_path: Path) 
     )
     with pytest.raises(GuaranteeError, match="fewer than k = 3"):
         carried_out(job)
+
+
+def test_no_name_of_a_column_is_taken_for_a_place_or_leaf(stored: Stored, small_blocks: None, tmp_path: Path) -> None:
+    cells = normal(1_000)
+    plain = Released(stored(table_of(cells)), plan_of(table_of(cells), k=4), tmp_path)
+    names = ("place", "leaf", "place'")
+    named = Microdata.of(dict(zip(names, cells.T, strict=True)))
+    assert np.array_equal(Released(stored(named), plan_of(named, k=4), tmp_path).matrix(), plain.matrix())

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from microveil.masking.manifest import Manifest
     from microveil.microdata import Schema
 
-_TAKEN = ("schema", "keys", "confidential", "identifiers", "weight", "strata", "record_id")
+_READING = ("delimiter", "encoding", "decimal")
+_TAKEN = ("schema", "keys", "confidential", "identifiers", "weight", "strata", "record_id", *_READING)
 
 
 def opened(engine: str, path: Path, table: TableOptions, schema: Schema | None = None) -> LargeMicrodata:
@@ -33,7 +34,8 @@ def opened(engine: str, path: Path, table: TableOptions, schema: Schema | None =
             raise ParameterError(f"--{name.replace('_', '-')} is for tables in memory; leave it out, or --engine")
     declared = schema if table.schema is None else Schema.read(table.schema)
     described = {name: value for name, value in table.described.items() if name in _TAKEN and value is not None}
-    return open_table(str(path), engine, declared, **described)
+    reading = {name: table.reading[name] for name in _READING}
+    return open_table(str(path), engine, declared, **reading, **described)
 
 
 def described_by_engine(

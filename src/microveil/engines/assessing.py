@@ -24,7 +24,8 @@ from microveil.comparison.label_detection import holds_labels
 from microveil.comparison.pairs import Pair, read_alike
 from microveil.display import html_table, paragraph, text_table
 from microveil.engines.base import Engine
-from microveil.engines.stored import StoredTable, files_in
+from microveil.engines.finding import files_in
+from microveil.engines.stored import StoredTable
 from microveil.engines.stored_facts import KnownFacts, StoredFacts
 from microveil.errors import DataError, FileError, ParameterError
 from microveil.losses import Loss, LossMeasure

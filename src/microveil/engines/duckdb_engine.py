@@ -68,7 +68,7 @@ class DuckDBEngine(Engine):
 
     def counted(self, table: StoredTable, names: Sequence[str]) -> pa.Table | None:
         alike = len({name.casefold() for name in table.names}) < len(table.names)  # DuckDB cannot tell A from a
-        if alike or any(name in table.newer for name in names) or not table.is_of_whole_files:
+        if alike or not table.alike or any(n in table.newer for n in names) or not table.is_of_whole_files:
             return None
         listed = ", ".join(_quoted(name) for name in names)
         query = f"SELECT {listed}, count(*) AS {_quoted(COUNT)} FROM read_parquet($files, hive_partitioning = false) "

@@ -49,7 +49,6 @@ BLOCK_GROUPS = 50  # a block has room for so many groups, so that of large group
 SAMPLED = 1_000  # records of the sample for each block
 COMPARED = 200_000  # records, about, of the sample that is masked as one, too
 _LEAST_GROUPS = 3  # a leaf with fewer than so many times k records joins the one beside it
-_PLACE, _LEAF = "place of this record", "leaf of this record"
 _BY_PLACE = Streams(0)  # which records make the tree is no secret, and the same for every seed
 
 
@@ -145,6 +144,16 @@ class _InBlocks:
     facts: KnownFacts
     folder: Path
 
+    @property
+    def place(self) -> str:
+        """The name of the column with the places of the records, which no other has."""
+        return _unused("place", self.schema.names)
+
+    @property
+    def leaf(self) -> str:
+        """The name of the column with their leaves."""
+        return _unused("leaf", self.schema.names)
+
     @classmethod
     def of(
         cls, job: Job, method: Microaggregation, names: tuple[str, ...], facts: StoredFacts, folder: Path
@@ -195,6 +204,7 @@ class _InBlocks:
         """Write the records of each part leaf by leaf, each a batch of its own."""
         table, schema, facts, method, names = self.job.table, self.schema, self.facts, self.method, self.names
         folder, leaves, share = self.folder / "sorted", tree.leaves, COMPARED / len(self.job.table)
+        place, leaf_column = self.place, self.leaf  # not by the object, for that has the job
 
         def of_part(number: int) -> _Sorted:
             cells = table.read(number, schema.names)
@@ -203,9 +213,9 @@ class _InBlocks:
                 _coordinates(method, Microdata(open_frame(cells), schema, part=Part(places, facts)), names)
             )
             sizes = np.bincount(leaf, minlength=leaves).astype(np.int64)
-            cells = cells.append_column(_PLACE, pa.array(np.arange(places.start, places.stop)))
+            cells = cells.append_column(place, pa.array(np.arange(places.start, places.stop)))
             _write_batches(_file_of(folder, number), cells.take(pa.array(np.argsort(leaf, kind="stable"))), sizes)
-            sample = cells.append_column(_LEAF, pa.array(leaf))
+            sample = cells.append_column(leaf_column, pa.array(leaf))
             return _Sorted(sizes, sample.filter(pa.array(_BY_PLACE.uniforms(places, "compared") < share)))
 
         return self.job.engine.map(of_part, len(table.pieces), silent, f"{method.name}: records to blocks")
@@ -214,16 +224,16 @@ class _InBlocks:
         """Mask each block, and write its records part by part, each a batch of its own."""
         job, names, folder = self.job, self.names, self.folder
         sorted_in, mask, parts_of_table = folder / "sorted", self._mask(), len(job.table.pieces)
-        starts = np.array(job.table.starts)
+        starts, place = np.array(job.table.starts), self.place
 
         def of_block(number: int) -> _OfBlock:
             leaves = blocks[number]
             found = [_read_batch(_file_of(sorted_in, part), leaf) for part in range(parts_of_table) for leaf in leaves]
             cells = pa.Table.from_batches(found)
-            cells = cells.take(pa.array(np.argsort(cells[_PLACE].to_numpy()))).combine_chunks()
+            cells = cells.take(pa.array(np.argsort(cells[place].to_numpy()))).combine_chunks()
             masked = mask.of(cells).masked
-            places = cells[_PLACE].to_numpy()
-            made = pa.table({**masked.columns, _PLACE: cells[_PLACE]})
+            places = cells[place].to_numpy()
+            made = pa.table({**masked.columns, place: cells[place]})
             _write_batches(_file_of(folder / "masked", number), made, np.diff(np.searchsorted(places, starts)))
             types = {name: masked.columns[name].type for name in names}
             return _OfBlock(types, masked.attributes, masked.notes, len(places))
@@ -243,7 +253,7 @@ class _InBlocks:
         block_of_leaf = np.zeros(1 + max(map(max, blocks)), dtype=np.int64)
         for number, leaves in enumerate(blocks):
             block_of_leaf[list(leaves)] = number
-        block = block_of_leaf[sample[_LEAF].to_numpy()]
+        block = block_of_leaf[sample[self.leaf].to_numpy()]
         compared = np.bincount(block, minlength=len(blocks))[block] >= self.method.k
         if not compared.any():
             return _Extra(0.0, 0.0, 0)
@@ -261,11 +271,11 @@ class _InBlocks:
 
     def _put_back(self, blocks: int, types: Mapping[str, pa.DataType]) -> None:
         """The masked records of all blocks as newer columns of the parts."""
-        folder, table, names = self.folder, self.job.table, self.names
+        folder, table, names, place = self.folder, self.job.table, self.names, self.place
 
         def of_part(number: int) -> None:
             found = [_read_batch(_file_of(folder / "masked", block), number) for block in range(blocks)]
-            places = np.concatenate([one[_PLACE].to_numpy() for one in found])
+            places = np.concatenate([one[place].to_numpy() for one in found])
             order = pa.array(np.argsort(places))
             columns = {
                 name: pa.chunked_array([one[name].cast(types[name], safe=False) for one in found], types[name])
@@ -304,6 +314,11 @@ class _Mask:
                 f"{self.method.name}: counted again, {reached:,} records share a combination, fewer than k = "
                 f"{self.method.k:,}; nothing was released"
             )
+
+
+def _unused(name: str, names: Sequence[str]) -> str:
+    """A name that is none of these."""
+    return name if name not in names else _unused(f"{name}'", names)
 
 
 def _larger(one: FloatArray, other: FloatArray, groups: IntArray) -> tuple[float, float]:

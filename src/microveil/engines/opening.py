@@ -11,15 +11,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from microveil.engines.base import Engine
+from microveil.engines.finding import DELIMITED, files_in
 from microveil.engines.large import LargeMicrodata, complete_schema
-from microveil.engines.scratch import temporary_folder
-from microveil.engines.stored import DELIMITED, StoredTable, files_in
+from microveil.engines.scratch import moved_into_place, temporary_folder
+from microveil.engines.stored import StoredTable, check_names
 from microveil.errors import FileError, ParameterError
 from microveil.microdata import Schema
-from microveil.microdata.ordered import is_number
+from microveil.microdata.files.delimited.reader import Wishes
+from microveil.microdata.files.delimited.several import DelimitedFiles
+from microveil.microdata.files.formats import ending_of
+from microveil.microdata.files.reading import declared_types
 
 EngineName = Literal["duckdb", "spark"]
 ENGINES: tuple[EngineName, ...] = ("duckdb", "spark")
+_ROWS, _BYTES = 2**18, 2**26  # of a group in the copy of a CSV file, which is held in memory while it grows
 
 
 def open(  # noqa: A001 - the name that a user types
@@ -28,6 +33,9 @@ def open(  # noqa: A001 - the name that a user types
     schema: Schema | None = None,
     *,
     session: Any = None,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
     keys: Sequence[str] | None = None,
     confidential: Sequence[str] | None = None,
     identifiers: Sequence[str] | None = None,
@@ -39,14 +47,19 @@ def open(  # noqa: A001 - the name that a user types
 
     The order of the records is that of the files by name. Where the schema is silent, kinds are guessed by the first
     part of the records. Random numbers are drawn by the `record_id`, if one is named: then the order of the records and
-    files changes nothing. `session` is the Spark session of a cluster; without one, Spark runs on this machine.
+    files changes nothing. Delimiter, encoding and decimal mark of CSV files are detected unless they are given, and
+    files that are not written alike are refused. `session` is the Spark session of a cluster; without one, Spark runs
+    on this machine.
     """
     if engine not in ENGINES:
         raise ParameterError(f"engine = {engine!r} is not allowed; it is 'duckdb' or 'spark'")
     files = files_in(paths)
     with ExitStack() as undone:
-        if files[0].suffix.lower() in DELIMITED:
-            files = _as_parquet(files, undone.enter_context(temporary_folder()))
+        if ending_of(files[0]) in DELIMITED:
+            wishes = Wishes(delimiter, encoding, decimal, declared_types(schema))
+            files = _as_parquet(files, wishes, undone.enter_context(temporary_folder()))
+        elif any(one is not None for one in (delimiter, encoding, decimal)):
+            raise ParameterError("delimiter, encoding and decimal mark are for CSV files; these are Parquet files")
         table = StoredTable.of_files(files)
         if not len(table):
             raise FileError(files[0], "the table has no records")
@@ -68,30 +81,21 @@ def _started(engine: EngineName, session: Any) -> Engine:
     return DuckDBEngine()
 
 
-def _as_parquet(files: Sequence[Path], folder: Path) -> list[Path]:
-    """CSV files read one by one, each as `read` reads it, and written as Parquet with the types of the first."""
-    from microveil.microdata.files import read
-
-    written: list[Path] = []
-    types: pa.Schema | None = None
-    for number, file in enumerate(files):
-        data = read(file)
-        table = pa.table({name: data.arrow(name) for name in data.names})
-        if types is not None and table.schema != types:
-            if table.column_names != types.names:
-                raise FileError(file, f"has other columns than '{files[0].name}'")
-            for one, other in zip(table.schema, types, strict=True):
-                if one.type != other.type and not (is_number(one.type) and is_number(other.type)):
-                    raise FileError(
-                        file,
-                        f"has other kinds of values in column '{one.name}' than '{files[0].name}', so that texts and "
-                        "numbers would be mixed; put all records into one file, or into Parquet files",
-                    )
-            try:
-                table = table.cast(types)
-            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-                raise FileError(file, f"has numbers for which '{files[0].name}' has no room; name it first") from None
-        types = table.schema
-        written.append(folder / f"{number:06d}.parquet")
-        pq.write_table(table, written[-1])
-    return written
+def _as_parquet(files: Sequence[Path], wishes: Wishes, folder: Path) -> list[Path]:
+    """A copy of CSV files as Parquet files, written chunk by chunk, so that none of them has to fit into memory."""
+    found = DelimitedFiles.of(files, wishes)
+    check_names(files[0], found.schema.names)
+    if not any(one.look.records for one in found.seen):
+        raise FileError(files[0], "the table has no records")
+    copies = [folder / f"{number:06d}.parquet" for number in range(len(found))]
+    for number, copy in enumerate(copies):
+        with moved_into_place(copy) as unfinished, pq.ParquetWriter(unfinished, found.schema) as writer:
+            waiting: list[pa.Table] = []
+            for table in found.tables(number):
+                waiting.append(table)
+                if sum(len(one) for one in waiting) >= _ROWS or sum(one.nbytes for one in waiting) >= _BYTES:
+                    writer.write_table(pa.concat_tables(waiting), row_group_size=_ROWS)
+                    waiting = []
+            if waiting:
+                writer.write_table(pa.concat_tables(waiting), row_group_size=_ROWS)
+    return copies

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from glob import glob
 from itertools import accumulate
 from pathlib import Path
 from typing import NamedTuple
@@ -19,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from microveil.engines.base import COUNT, Engine
-from microveil.errors import DataError, FileError, ParameterError
+from microveil.errors import DataError, FileError
 from microveil.microdata import Microdata, Schema
 from microveil.microdata.facts import Facts, Part
 from microveil.microdata.frames import open_frame
@@ -32,7 +31,6 @@ from microveil.progress import Progress
 from microveil.typing import Bits
 
 _IDS_AT_HAND = 2**24
-PARQUET, DELIMITED = (".parquet", ".pq"), (".csv", ".tsv", ".txt")
 
 
 class Piece(NamedTuple):
@@ -48,32 +46,32 @@ class StoredTable:
     """Columns in Parquet files, and newer ones in folders with a file for each part.
 
     `types` are those of all columns as they are now, by name and in order. By the column `record_id`, if there is one,
-    random numbers are drawn.
+    random numbers are drawn. Files that are not `alike` have columns in another order, or of types that became one.
     """
 
     pieces: tuple[tuple[Piece, ...], ...]
     types: Mapping[str, pa.DataType]
     newer: Mapping[str, str] = field(default_factory=dict)
     record_id: str | None = None
+    alike: bool = True
 
     @classmethod
     def of_files(cls, files: Sequence[Path], records_of_part: int | None = None) -> StoredTable:
         """A table whose records are those of some Parquet files with the same columns, one after the other."""
         types: dict[str, pa.DataType] = {}
         sizes: list[int] = []
+        alike = True
         for file in files:
             try:
                 content = pq.ParquetFile(file)
             except (pa.ArrowInvalid, OSError):
                 raise FileError(file, "is no Parquet file that can be read") from None
+            check_names(file, content.schema_arrow.names)
             found = {one.name: _plain(one.type) for one in content.schema_arrow}
-            if types and list(found.items()) != list(types.items()):
-                raise FileError(file, f"has other columns, or columns of other types, than '{files[0].name}'")
-            if COUNT in found:
-                raise FileError(file, f"has a column named '{COUNT}', which is needed to count; give it another name")
-            types = found
+            alike &= not sizes or list(found.items()) == list(types.items())
+            types = _common_types(types, found, files[0], file) if sizes else found
             sizes.append(content.metadata.num_rows)
-        return cls(tuple(_parts(files, sizes, records_of_part or BLOCK)), types)
+        return cls(tuple(_parts(files, sizes, records_of_part or BLOCK)), types, alike=alike)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -106,7 +104,7 @@ class StoredTable:
         old = [name for name in names if name not in self.newer]
         columns: dict[str, pa.ChunkedArray] = {}
         if old:
-            read = pa.concat_tables([_read_piece(piece, old) for piece in self.pieces[part]])
+            read = pa.concat_tables([_read_piece(piece, old, self.types) for piece in self.pieces[part]])
             columns = {name: read[name] for name in old}
         for folder in dict.fromkeys(self.newer[name] for name in names if name in self.newer):
             found = read_part(Path(folder), part)
@@ -160,26 +158,13 @@ class StoredTable:
         return pa.chunked_array(chunks, self.types[name]).combine_chunks()
 
 
-def files_in(paths: str | Path | Sequence[str | Path]) -> list[Path]:
-    """The files that are meant: one, those of a folder, or those that a pattern such as 'folder/*.parquet' fits."""
-    given = [paths] if isinstance(paths, str | Path) else list(paths)
-    found: list[Path] = []
-    for one in map(str, given):
-        if Path(one).is_dir():
-            found += sorted(path for path in Path(one).iterdir() if _holds_records(path))
-        else:
-            found += [Path(one)] if Path(one).is_file() else sorted(filter(_holds_records, map(Path, glob(one))))
-    if not found:
-        raise FileError(str(given[0]) if given else "", "there is no such file or folder with Parquet or CSV files")
-    kinds = {path.suffix.lower() in PARQUET for path in found}
-    if len(kinds) > 1:
-        raise ParameterError("the files of one table are all Parquet or all CSV")
-    return found
-
-
-def _holds_records(path: Path) -> bool:
-    """Whether a file of a folder is meant; programs put others beside them, named with a point or a line in front."""
-    return path.is_file() and path.suffix.lower() in (*PARQUET, *DELIMITED) and path.name[0] not in "._"
+def check_names(file: Path, names: Sequence[str]) -> None:
+    """Refuse names of columns by which their cells could not be told apart."""
+    repeated = next((name for at, name in enumerate(names) if name in names[:at]), None)
+    if repeated is not None:
+        raise FileError(file, "several columns have this name; rename all but one", column=repeated)
+    if COUNT in names:
+        raise FileError(file, f"has a column named '{COUNT}', which is needed to count; give it another name")
 
 
 def write_part(folder: Path, part: int, columns: pa.Table) -> None:
@@ -202,8 +187,10 @@ def combined(tables: Sequence[pa.Table], names: Sequence[str]) -> pa.Table:
 
 def combinations_of_part(table: pa.Table, names: Sequence[str]) -> pa.Table:
     """The combinations of some columns that occur in a part, with their counts."""
-    found = table.select(list(names)).group_by(list(names), use_threads=False).aggregate([([], "count_all")])
-    return found.select([*names, "count_all"]).rename_columns([*names, COUNT])
+    plain = [str(number) for number in range(len(names))]  # Arrow gives the counts a name that a column may have
+    keys = table.select(list(names)).rename_columns(plain)
+    found = keys.group_by(plain, use_threads=False).aggregate([([], "count_all")])
+    return found.select([*plain, "count_all"]).rename_columns([*names, COUNT])
 
 
 def row_numbers(table: pa.Table, among: pa.Table, names: Sequence[str]) -> pa.Array:
@@ -257,6 +244,49 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
+def _common_types(
+    types: Mapping[str, pa.DataType], found: Mapping[str, pa.DataType], first: Path, file: Path
+) -> dict[str, pa.DataType]:
+    """The types of the columns of some files and of one more, which has the same columns in any order."""
+    if set(found) != set(types):
+        raise FileError(file, f"has other columns than '{first.name}'")
+    common = {name: _common_type(kind, found[name]) for name, kind in types.items()}
+    for name, kind in common.items():
+        if kind is None:
+            raise FileError(
+                file,
+                f"has {found[name]} in this column, and the files before it, from '{first.name}' on, have "
+                f"{types[name]}; write it with one type in all files",
+                column=name,
+            )
+    return common
+
+
+def _common_type(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
+    """The type that holds the values of both, if there is one; whether all of them fit is seen when they are read."""
+    kinds = (one, other)
+    if one == other or pa.types.is_null(other):
+        return one
+    if pa.types.is_null(one):
+        return other
+    if all(map(pa.types.is_integer, kinds)) and pa.uint64() in kinds and any(map(pa.types.is_signed_integer, kinds)):
+        return pa.int64()
+    if any(map(pa.types.is_floating, kinds)) and any(map(pa.types.is_integer, kinds)):
+        return pa.float64()
+    for is_alike in (pa.types.is_integer, pa.types.is_floating, _is_text, pa.types.is_timestamp):
+        if all(map(is_alike, kinds)):
+            try:
+                fields = [pa.schema([("", kind)]) for kind in kinds]
+                return pa.unify_schemas(fields, promote_options="permissive").field(0).type
+            except (pa.ArrowInvalid, pa.ArrowTypeError):
+                return None
+    return None
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
 def _parts(files: Sequence[Path], sizes: Sequence[int], records_of_part: int) -> Iterator[tuple[Piece, ...]]:
     part: list[Piece] = []
     room = records_of_part
@@ -273,7 +303,7 @@ def _parts(files: Sequence[Path], sizes: Sequence[int], records_of_part: int) ->
         yield tuple(part)
 
 
-def _read_piece(piece: Piece, names: Sequence[str]) -> pa.Table:
+def _read_piece(piece: Piece, names: Sequence[str], types: Mapping[str, pa.DataType]) -> pa.Table:
     content = pq.ParquetFile(piece.file)
     sizes = [content.metadata.row_group(group).num_rows for group in range(content.num_row_groups)]
     starts = (0, *accumulate(sizes))
@@ -284,5 +314,16 @@ def _read_piece(piece: Piece, names: Sequence[str]) -> pa.Table:
     except (pa.ArrowInvalid, OSError):
         raise FileError(piece.file, "is damaged, and cannot be read") from None
     read = read.slice(piece.first - starts[wanted[0]], piece.records)
-    plain = [read[name].cast(_plain(read[name].type)) for name in names]
-    return pa.table(plain, names=list(names))
+    return pa.table([_in_type(read[name], types[name], piece.file, name) for name in names], names=list(names))
+
+
+def _in_type(cells: pa.ChunkedArray, kind: pa.DataType, file: str, name: str) -> pa.ChunkedArray:
+    try:
+        return cells.cast(_plain(cells.type)).cast(kind)
+    except pa.ArrowInvalid:
+        raise FileError(
+            file,
+            f"has values that would be changed in {kind}, the type that the files have together; write this column "
+            "with one type in all files",
+            column=name,
+        ) from None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable
 from os.path import isdir
 from pathlib import Path
 from typing import Any
@@ -59,7 +59,7 @@ def read(
     described: list[Attribute] = []
     try:
         if known.name in ("csv", "tsv"):
-            declared = {**_text_columns(like), **_declared(given, roles_and_kinds)}
+            declared = {**_text_columns(like), **declared_types(given, roles_and_kinds.get("numeric"))}
             wishes = Wishes(delimiter, encoding, decimal, declared, neutralised)
             table, origin = read_delimited(path, known.name, wishes, progress)
         elif known.name in GRAPH_FORMATS:
@@ -123,7 +123,7 @@ def _text_columns(like: Microdata | Schema | None) -> dict[str, Declared]:
     if like is None:
         return {}
     if isinstance(like, Schema):
-        return {name: kind for name, kind in _declared(like, {}).items() if kind == "text"}
+        return {name: kind for name, kind in declared_types(like).items() if kind == "text"}
     return {name: "text" for name in like.names if like.frame.schema[name] == nw.String}
 
 
@@ -139,7 +139,7 @@ def _node(like: Microdata | Schema | None) -> str | None:
     return None if schema is None else schema.node
 
 
-def _declared(schema: Schema | None, roles_and_kinds: Mapping[str, Any]) -> dict[str, Declared]:
+def declared_types(schema: Schema | None, numeric: Iterable[str] | None = None) -> dict[str, Declared]:
     """What columns of a text file must be: numbers where that is said, text where the categories listed are text."""
     declared: dict[str, Declared] = {}
     for attribute in schema or ():
@@ -147,7 +147,7 @@ def _declared(schema: Schema | None, roles_and_kinds: Mapping[str, Any]) -> dict
             declared[attribute.name] = "numeric"
         elif attribute.domain and any(isinstance(category, str) for category in attribute.domain):
             declared[attribute.name] = "text"
-    declared.update(dict.fromkeys(roles_and_kinds.get("numeric") or (), "numeric"))
+    declared.update(dict.fromkeys(numeric or (), "numeric"))
     return declared
 
 

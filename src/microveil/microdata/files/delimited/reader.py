@@ -7,11 +7,11 @@ are ever in memory.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -36,6 +36,8 @@ from microveil.progress import Part, Progress
 CHUNK, LARGE_CHUNK = 1 << 20, 256 << 20
 _FIRST_PASS = 0.8  # of the progress; there is a second only where a column of numbers turns out to be text
 
+Result = TypeVar("Result")
+
 
 @dataclass(frozen=True)
 class Wishes:
@@ -50,13 +52,20 @@ class Wishes:
 
 def read_delimited(path: Path, format_name: str, wishes: Wishes, progress: Progress) -> tuple[pa.Table, Origin]:
     """Read the file in the first encoding that suits all of it."""
+    return in_suitable_encoding(path, format_name, wishes, lambda file: file.read(progress))
+
+
+def in_suitable_encoding(
+    path: Path, format_name: str, wishes: Wishes, work: Callable[[DelimitedFile], Result]
+) -> Result:
+    """Work that goes through the whole file, in the first encoding that suits all of it."""
     if wishes.delimiter is not None:
         check_delimiter(path, wishes.delimiter)
     line = 0
     encodings = candidate_encodings(path, wishes.encoding)
     for encoding in encodings:
         try:
-            return _DelimitedFile(path, format_name, encoding, wishes).read(progress)
+            return work(DelimitedFile(path, format_name, encoding, wishes))
         except UndecodableError as problem:
             line = problem.line
     raise FileError(path, f"holds bytes that are not valid {encodings[-1]}; give its true encoding", line=line)
@@ -66,7 +75,17 @@ class _LongRecordError(Exception):
     """A record does not fit into a chunk."""
 
 
-class _DelimitedFile:
+@dataclass(frozen=True)
+class Look:
+    """What one look at all cells of a file says of it, while none of them is kept."""
+
+    header: Header
+    columns: Mapping[str, ColumnSurvey]
+    records: int
+    beyond_ascii: bool
+
+
+class DelimitedFile:
     def __init__(self, path: Path, format_name: str, encoding: str, wishes: Wishes) -> None:
         self.path, self.format_name, self.encoding, self.wishes = path, format_name, encoding, wishes
         self._chunk = CHUNK
@@ -79,13 +98,37 @@ class _DelimitedFile:
             self._chunk = LARGE_CHUNK
             return self._read(progress)
 
+    def look(self, progress: Progress) -> Look:
+        """See what every column is; again with larger chunks if there is a record longer than a chunk."""
+        try:
+            return self._look(progress)
+        except _LongRecordError:
+            self._chunk = LARGE_CHUNK
+            return self._look(progress)
+
+    def _look(self, progress: Progress) -> Look:
+        with self._opened() as (source, header):
+            columns, count = self._surveys(header), 0
+            for cells in self._seen(source, header, columns, progress):
+                count += len(cells[0])
+            if source.quotes % 2:
+                self._explain(header)
+            return Look(header, {survey.name: survey for survey in columns}, count, source.beyond_ascii)
+
+    def texts_of(self, names: list[str], progress: Progress) -> Iterator[pa.RecordBatch]:
+        """The cells of some columns as they stand in the file, chunk by chunk, once it was looked at."""
+        with self._opened() as (source, header):
+            for batch in self._batches(source, header, names):
+                yield batch
+                progress(source.fraction, "reading the file")
+
     def _read(self, progress: Progress) -> tuple[pa.Table, Origin]:
         with self._opened() as (source, header):
             columns, held = self._survey(source, header, Part(progress, 0.0, _FIRST_PASS))
             if source.quotes % 2:
                 self._explain(header)
         mark = self.wishes.decimal or choose_mark(columns)
-        self._check_declared(columns, mark, header)
+        self.check_declared(columns, mark, header)
         kinds = {survey.name: survey.arrow_type(mark) for survey in columns}
         lost = [name for name, kind in kinds.items() if pa.types.is_string(kind) and held[name].has_numbers]
         if lost:
@@ -107,19 +150,29 @@ class _DelimitedFile:
         self, source: Utf8Source, header: Header, progress: Progress
     ) -> tuple[list[ColumnSurvey], dict[str, ColumnBuilder]]:
         """What every column is, and its cells, unless it was taken for numbers and is text in the end."""
-        declared = self.wishes.declared or {}
-        marks = self._possible_marks(header)
-        columns = [ColumnSurvey(name, declared.get(name), marks) for name in header.names]
+        columns = self._surveys(header)
         held = {name: ColumnBuilder() for name in header.names}
-        first_record = 0
-        for batch in self._batches(source, header, header.names):
-            for survey, column, cells in zip(columns, held.values(), batch.columns, strict=True):
-                column.add(survey.see(cells, first_record))
+        for seen in self._seen(source, header, columns, progress):
+            for survey, column, cells in zip(columns, held.values(), seen, strict=True):
+                column.add(cells)
                 if survey.is_text and column.has_numbers:
                     column.forget()
+        return columns, held
+
+    def _surveys(self, header: Header) -> list[ColumnSurvey]:
+        declared = self.wishes.declared or {}
+        marks = self._possible_marks(header)
+        return [ColumnSurvey(name, declared.get(name), marks) for name in header.names]
+
+    def _seen(
+        self, source: Utf8Source, header: Header, columns: list[ColumnSurvey], progress: Progress
+    ) -> Iterator[list[pa.Array]]:
+        """The cells chunk by chunk, as the surveys of their columns give them back when they have seen them."""
+        first_record = 0
+        for batch in self._batches(source, header, header.names):
+            yield [survey.see(cells, first_record) for survey, cells in zip(columns, batch.columns, strict=True)]
             first_record += batch.num_rows
             progress(source.fraction, "reading the file")
-        return columns, held
 
     def _possible_marks(self, header: Header) -> tuple[str, ...]:
         if self.wishes.decimal is not None:
@@ -129,11 +182,9 @@ class _DelimitedFile:
     def _texts(self, names: list[str], progress: Progress) -> dict[str, ColumnBuilder]:
         """The cells of some columns as they stand in the file."""
         held = {name: ColumnBuilder() for name in names}
-        with self._opened() as (source, header):
-            for batch in self._batches(source, header, names):
-                for column, cells in zip(held.values(), batch.columns, strict=True):
-                    column.add(cells)
-                progress(source.fraction, "reading the file")
+        for batch in self.texts_of(names, progress):
+            for column, cells in zip(held.values(), batch.columns, strict=True):
+                column.add(cells)
         return held
 
     def _whole(self, column: ColumnBuilder, kind: pa.DataType, mark: str) -> pa.ChunkedArray:
@@ -167,7 +218,8 @@ class _DelimitedFile:
                         line=record.line,
                     )
 
-    def _check_declared(self, columns: list[ColumnSurvey], mark: str, header: Header) -> None:
+    def check_declared(self, columns: Iterable[ColumnSurvey], mark: str, header: Header) -> None:
+        """Refuse a cell that is no number where the schema declares numbers."""
         for survey in columns:
             record = survey.readings[mark].first_text
             if survey.declared == "numeric" and record is not None and not survey.dates:

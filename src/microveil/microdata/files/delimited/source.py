@@ -86,6 +86,7 @@ class Utf8Source(io.RawIOBase):
     def __init__(self, path: Path, encoding: str) -> None:
         super().__init__()
         self.path, self.quotes, self._lines = path, 0, 1
+        self.beyond_ascii = False  # so far
         self._file: IO[bytes] = path.open("rb")
         self._bytes = cast(IO[bytes], gzip.GzipFile(fileobj=self._file)) if is_compressed(path) else self._file
         self._size = max(os.fstat(self._file.fileno()).st_size, 1)
@@ -164,4 +165,5 @@ class Utf8Source(io.RawIOBase):
             )
         self._lines += chunk.count(b"\n")
         self.quotes += chunk.count(b'"')
+        self.beyond_ascii = self.beyond_ascii or not chunk.isascii()
         return chunk

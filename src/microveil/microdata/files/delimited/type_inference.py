@@ -6,6 +6,7 @@ computer stay the text they are. Words such as NA count as missing only among nu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
@@ -188,10 +189,34 @@ class ColumnSurvey:
         return pa.float64() if exact else pa.string()
 
 
-def choose_mark(columns: list[ColumnSurvey]) -> str:
+def as_one(parts: Sequence[ColumnSurvey]) -> ColumnSurvey:
+    """What a column is of which several files have a part each."""
+    whole = ColumnSurvey(parts[0].name, parts[0].declared, parts[0].marks)
+    whole.dates = all(part.dates for part in parts)
+    whole.quoted_empty = any(part.quoted_empty for part in parts)
+    for mark, reading in whole.readings.items():
+        for part in parts:
+            reading.see(part.readings[mark].finding)
+            reading.rounds_whole_numbers |= part.readings[mark].rounds_whole_numbers
+    return whole
+
+
+def choose_mark(columns: Sequence[ColumnSurvey]) -> str:
     """The decimal mark that makes the most columns numeric; the point in case of doubt."""
     marks = columns[0].marks
-    return max(marks, key=lambda mark: (sum(c.readings[mark].finding != "text" for c in columns), mark == "."))
+    return max(marks, key=lambda mark: (_numeric_with(mark, columns), mark == "."))
+
+
+def decided_mark(columns: Sequence[ColumnSurvey]) -> str | None:
+    """The decimal mark that makes more columns numeric than any other does; None where none does."""
+    chosen = choose_mark(columns)
+    others = [mark for mark in columns[0].marks if mark != chosen]
+    best = _numeric_with(chosen, columns)
+    return chosen if others and all(_numeric_with(mark, columns) < best for mark in others) else None
+
+
+def _numeric_with(mark: str, columns: Sequence[ColumnSurvey]) -> int:
+    return sum(column.readings[mark].finding != "text" for column in columns)
 
 
 def tidy_cells(cells: pa.Array) -> pa.Array:
