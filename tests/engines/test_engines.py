@@ -531,20 +531,100 @@ def test_a_run_does_not_touch_what_another_has_in_between(tmp_path: Path) -> Non
 def test_a_release_that_cannot_be_put_in_place_leaves_the_earlier_one(
     people: mv.Microdata, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, replace = tmp_path / "out", os.replace
+    out, manifest, replace = tmp_path / "out", tmp_path / "out.manifest.json", os.replace
     with mv.open(folder, "duckdb", people.schema) as large:
         large.protect(mv.Plan(PLANS["noise"], seed=SEED), out)
-        before = pq.read_table(out)
+        before, told = pq.read_table(out), manifest.read_bytes()
 
         def failing(source: Any, target: Any) -> None:
-            if Path(target) == out and Path(source).name == "release":
+            if Path(target).name == failing_at and Path(source).name in ("complete", "manifest"):
                 raise OSError(errno.EIO, "Input/output error")
             replace(source, target)
 
-        monkeypatch.setattr("microveil.engines.large.os.replace", failing)
-        with pytest.raises(mv.MicroveilError, match="cannot be written"):
-            large.protect(mv.Plan(PLANS["noise"], seed=SEED + 1), out, force=True)
-    assert pq.read_table(out).equals(before)
+        monkeypatch.setattr("microveil.engines.scratch.os.replace", failing)
+        for failing_at in ("out", "out.manifest.json"):
+            with pytest.raises(mv.MicroveilError, match="cannot be written"):
+                large.protect(mv.Plan(PLANS["noise"], seed=SEED + 1), out, force=True)
+            assert pq.read_table(out).equals(before)
+            assert manifest.read_bytes() == told
+        for failing_at in ("new", "new.manifest.json"):
+            with pytest.raises(mv.MicroveilError, match="cannot be written"):
+                large.protect(mv.Plan(PLANS["noise"], seed=SEED), tmp_path / "new")
+            assert {one.name for one in tmp_path.iterdir()} == {"out", "out.manifest.json"}
+
+
+def test_a_manifest_is_never_replaced_unasked_nor_a_release_without_one(
+    people: mv.Microdata, folder: Path, tmp_path: Path
+) -> None:
+    plan, manifest = mv.Plan(PLANS["pram"], seed=SEED), tmp_path / "out.manifest.json"
+    (tmp_path / "other.manifest.json").mkdir()
+    with mv.open(folder, "duckdb", people.schema) as large:
+        large.protect(plan, tmp_path / "out")
+        told = manifest.read_bytes()
+        os.replace(tmp_path / "out", tmp_path / "moved")
+        with pytest.raises(mv.MicroveilError, match=r"out\.manifest\.json: this file exists already"):
+            large.protect(plan, tmp_path / "out")
+        for force in (False, True):
+            with pytest.raises(mv.MicroveilError, match=r"other\.manifest\.json: this is a folder"):
+                large.protect(plan, tmp_path / "other", force=force)
+        assert manifest.read_bytes() == told
+        assert not (tmp_path / "out").exists()
+        assert not (tmp_path / "other").exists()
+
+        def made_meanwhile(fraction: float, label: str) -> None:
+            if label == "writing the release":
+                (tmp_path / "late.manifest.json").write_text("{}", encoding="utf-8")
+
+        with pytest.raises(mv.MicroveilError, match=r"late\.manifest\.json"):
+            large.protect(plan, tmp_path / "late", progress=made_meanwhile)
+        assert (tmp_path / "late.manifest.json").read_text(encoding="utf-8") == "{}"
+        assert not (tmp_path / "late").exists()
+        large.protect(plan, tmp_path / "out", force=True)
+    assert (tmp_path / "out").is_dir()
+
+
+_KILLED = """
+import os, sys
+from pathlib import Path
+from microveil.engines.scratch import MANIFEST, put_in_place, scratch_beside
+at, replace, out = int(sys.argv[1]), os.replace, Path(sys.argv[2])
+def counted(*names):
+    global at
+    at -= 1
+    if at < 0:
+        os._exit(1)
+    replace(*names)
+os.replace = counted
+with scratch_beside(out) as scratch:
+    (scratch / "release").mkdir()
+    (scratch / "release" / "part").write_text("new")
+    (scratch / MANIFEST).write_text("new")
+    put_in_place(scratch / "release", scratch, out, Path(f"{out}.manifest.json"))
+"""
+
+
+@pytest.mark.parametrize("earlier", [True, False])
+def test_wherever_the_moving_is_killed_a_release_has_its_own_manifest(earlier: bool, tmp_path: Path) -> None:
+    from microveil.engines.scratch import put_right
+
+    for at in range(5 if earlier else 3):
+        out = tmp_path / str(at) / "out"
+        out.parent.mkdir()
+        part, manifest = out / "part", Path(f"{out}.manifest.json")
+        if earlier:
+            out.mkdir()
+            part.write_text("old", encoding="utf-8")
+            manifest.write_text("old", encoding="utf-8")
+        assert subprocess.run([sys.executable, "-c", _KILLED, str(at), str(out)], check=False).returncode == 1
+        if out.exists():
+            assert part.read_text(encoding="utf-8") == manifest.read_text(encoding="utf-8")
+        put_right(out, manifest)
+        is_new = at == (4 if earlier else 2)
+        assert out.exists() == manifest.exists() == (earlier or is_new)
+        if out.exists():
+            expected = "new" if is_new else "old"
+            assert part.read_text(encoding="utf-8") == manifest.read_text(encoding="utf-8") == expected
+        assert not list(out.parent.glob(".*"))
 
 
 def test_csv_files_of_other_kinds_are_not_mixed(tmp_path: Path) -> None:

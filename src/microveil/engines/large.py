@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -21,7 +20,7 @@ from microveil.engines.base import Engine
 from microveil.engines.describing import LargeDescription, described
 from microveil.engines.guaranteeing import OF_CLASSES, check_requirable, guaranteed
 from microveil.engines.masking import Job, carried_out
-from microveil.engines.scratch import REPLACED, moved_into_place, scratch_beside
+from microveil.engines.scratch import MANIFEST, moved_into_place, put_in_place, put_right, scratch_beside
 from microveil.engines.stored import StoredTable, declared_orders
 from microveil.engines.stored_facts import KnownFacts, StoredFacts
 from microveil.errors import FileError, OutputExistsError, ParameterError, SchemaError
@@ -32,6 +31,7 @@ from microveil.masking.plan import PRIVATE
 from microveil.masking.release import Provenance, file_digest, manifest_path
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.equivalence_classes import equivalence_classes_of
+from microveil.microdata.files.atomic import check_output
 from microveil.microdata.frames import open_frame
 from microveil.microdata.microdata import digest_of_blocks
 from microveil.microdata.record_ids import ContentSum
@@ -225,6 +225,8 @@ def protected(
     data: LargeMicrodata, plan: Plan, out: Path, *, seed: int | None, force: bool, progress: Progress
 ) -> LargeRelease:
     """Carry out a plan on a stored table."""
+    place = Path(os.path.abspath(out))  # where workers write, too
+    put_right(place, manifest_path(place))
     _check_output(out, data.table.files, force=force)
     if plan.shuffle or plan.new_ids:
         raise ParameterError("records in random order and new identifiers need the whole table in memory")
@@ -245,7 +247,7 @@ def protected(
         (), draw_seed() if chosen is None else check_seed(chosen), digest, len(table), schema, versions={},
         left_out=identifiers, content_digest=data.content_digest(),
     )  # fmt: skip
-    with scratch_beside(out) as scratch:
+    with scratch_beside(place) as scratch:
         for number, (method, step) in enumerate(zip(methods, plan.steps, strict=True)):
             empty = Microdata(open_frame(table.read(0, schema.names).slice(0, 0)), schema)
             attributes = method._chosen(empty, step.attributes)
@@ -267,11 +269,11 @@ def protected(
             provenance = replace(provenance, require=require)
         made = _write(table, schema, engine, scratch / "release", next(stages))
         manifest = _manifest(provenance, schema, made, len(table))
-        beside = scratch / "manifest"
+        beside = scratch / MANIFEST
         beside.touch(mode=0o600)
         beside.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        _put_in_place(scratch / "release", out)
-        os.replace(beside, manifest_path(out))
+        _check_output(out, data.table.files, force=force)  # once more, for the work may have taken hours
+        put_in_place(scratch / "release", scratch, place, manifest_path(place))
     return LargeRelease(out, manifest_path(out), provenance, schema, len(table), classes)
 
 
@@ -315,23 +317,9 @@ def _check_output(out: Path, inputs: Sequence[str], *, force: bool) -> None:
         raise FileError(out, "this is a file; a table that is longer than memory is written to a folder")
     if not out.parent.is_dir():
         raise FileError(out, f"the folder '{out.parent}' does not exist")
+    check_output(manifest_path(out), force=force, inputs=inputs)  # one without its release has the seed of that
     place = out.resolve()
     if any(place == one or place in one.parents for one in (Path(file).resolve() for file in inputs)):
         raise ParameterError(f"the output {out} would overwrite the input; choose another name")
     if out.exists() and not all(_PART.fullmatch(inside.name) for inside in out.iterdir()):
         raise FileError(out, "this folder has other files than those of a release, so it is not replaced")
-
-
-def _put_in_place(made: Path, out: Path) -> None:
-    """Move the folder to its place; one that is there already goes when the new one has come."""
-    if out.exists():
-        old = made.parent / REPLACED
-        os.replace(out, old)
-        try:
-            os.replace(made, out)
-        except OSError:
-            os.replace(old, out)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        os.replace(made, out)
