@@ -535,19 +535,22 @@ def test_a_release_that_cannot_be_put_in_place_leaves_the_earlier_one(
     with mv.open(folder, "duckdb", people.schema) as large:
         large.protect(mv.Plan(PLANS["noise"], seed=SEED), out)
         before, told = pq.read_table(out), manifest.read_bytes()
+        failing: list[str] = []
 
         def failing(source: Any, target: Any) -> None:
-            if Path(target).name == failing_at and Path(source).name in ("complete", "manifest"):
+            if Path(target).name in failing and Path(source).name in ("complete", "manifest"):
                 raise OSError(errno.EIO, "Input/output error")
             replace(source, target)
 
         monkeypatch.setattr("microveil.engines.scratch.os.replace", failing)
-        for failing_at in ("out", "out.manifest.json"):
+        for name in ("out", "out.manifest.json"):
+            failing[:] = [name]
             with pytest.raises(mv.MicroveilError, match="cannot be written"):
                 large.protect(mv.Plan(PLANS["noise"], seed=SEED + 1), out, force=True)
             assert pq.read_table(out).equals(before)
             assert manifest.read_bytes() == told
-        for failing_at in ("new", "new.manifest.json"):
+        for name in ("new", "new.manifest.json"):
+            failing[:] = [name]
             with pytest.raises(mv.MicroveilError, match="cannot be written"):
                 large.protect(mv.Plan(PLANS["noise"], seed=SEED), tmp_path / "new")
             assert {one.name for one in tmp_path.iterdir()} == {"out", "out.manifest.json"}

@@ -6,6 +6,7 @@ from the newest columns when it is read.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from glob import glob
@@ -264,7 +265,7 @@ def _parts(files: Sequence[Path], sizes: Sequence[int], records_of_part: int) ->
         first = 0
         while first < size:
             taken = min(room, size - first)
-            part.append(Piece(str(file), first, taken))
+            part.append(Piece(os.path.abspath(file), first, taken))  # a worker may be in another folder
             first, room = first + taken, room - taken
             if not room:
                 yield tuple(part)
