@@ -520,6 +520,40 @@ def test_empty_cells_and_codes_are_one_wildcard_where_combinations_are_counted(t
     _suppressed_as_in_memory(mv.Microdata.of(pa.table(columns), mv.Schema(attributes)), 2, tmp_path)
 
 
+@pytest.mark.parametrize("method", ["pram", "suppress", "recode"])
+def test_texts_of_any_type_of_arrow_are_keys(method: str, tmp_path: Path) -> None:
+    columns = {"town": pa.array(["Linz", "Wels", "Enns"] * 40, pa.string_view()), "sex": ["f", "m"] * 60}
+    pq.write_table(pa.table(columns), tmp_path / "in.parquet")
+    plan = mv.Plan((mv.Step(method, {}, ("town", "sex")),), seed=SEED)
+    with mv.open(tmp_path / "in.parquet", "duckdb", keys=["town", "sex"]) as large:
+        large.protect(plan, tmp_path / "out")
+    assert_same_cells(mv.protect(mv.Microdata.of(pa.table(columns), keys=["town", "sex"]), plan), tmp_path / "out")
+
+
+@pytest.mark.parametrize("method", ["noise", "rounding", "mdav", "rank-swapping", "individual-ranking", "recode"])
+def test_numbers_of_two_bytes_are_masked_as_those_of_four(method: str, tmp_path: Path) -> None:
+    numbers = np.random.default_rng(1).normal(size=120).astype(np.float16)
+    for kind in (np.float16, np.float32):
+        pq.write_table(pa.table({"x": numbers.astype(kind)}), tmp_path / "in.parquet")
+        with mv.open(tmp_path / "in.parquet", "duckdb", keys=["x"]) as large:
+            large.protect(mv.Plan((mv.Step(method, {}, ("x",)),), seed=SEED), tmp_path / kind.__name__)
+    assert pq.read_table(tmp_path / "float16").equals(pq.read_table(tmp_path / "float32"))
+
+
+@pytest.mark.parametrize("masked", ["town", "x"])
+def test_lists_are_refused_as_keys_before_any_work(masked: str, tmp_path: Path) -> None:
+    columns = {"town": [["Linz"], ["Wels", "Enns"]] * 20, "x": np.arange(40.0)}
+    pq.write_table(pa.table(columns), tmp_path / "in.parquet")
+    step = mv.Step("pram" if masked == "town" else "noise", {}, (masked,))
+    told: list[str] = []
+    with mv.open(tmp_path / "in.parquet", "duckdb", keys=["town"]) as large:
+        with pytest.raises(mv.MicroveilError, match="columns of lists, records or the like cannot be used as categor"):
+            large.protect(mv.Plan((step,), seed=SEED), tmp_path / "out", progress=lambda _, label: told.append(label))
+        with pytest.raises(mv.MicroveilError, match="columns of lists, records or the like cannot be used as categor"):
+            large.equivalence_classes(["town"])
+    assert not told
+
+
 def test_a_run_does_not_touch_what_another_has_in_between(tmp_path: Path) -> None:
     from microveil.engines.scratch import scratch_beside
 
@@ -535,22 +569,22 @@ def test_a_release_that_cannot_be_put_in_place_leaves_the_earlier_one(
     with mv.open(folder, "duckdb", people.schema) as large:
         large.protect(mv.Plan(PLANS["noise"], seed=SEED), out)
         before, told = pq.read_table(out), manifest.read_bytes()
-        failing: list[str] = []
+        moved_to: list[str] = []
 
         def failing(source: Any, target: Any) -> None:
-            if Path(target).name in failing and Path(source).name in ("complete", "manifest"):
+            if Path(target).name in moved_to and Path(source).name in ("complete", "manifest"):
                 raise OSError(errno.EIO, "Input/output error")
             replace(source, target)
 
         monkeypatch.setattr("microveil.engines.scratch.os.replace", failing)
         for name in ("out", "out.manifest.json"):
-            failing[:] = [name]
+            moved_to[:] = [name]
             with pytest.raises(mv.MicroveilError, match="cannot be written"):
                 large.protect(mv.Plan(PLANS["noise"], seed=SEED + 1), out, force=True)
             assert pq.read_table(out).equals(before)
             assert manifest.read_bytes() == told
         for name in ("new", "new.manifest.json"):
-            failing[:] = [name]
+            moved_to[:] = [name]
             with pytest.raises(mv.MicroveilError, match="cannot be written"):
                 large.protect(mv.Plan(PLANS["noise"], seed=SEED), tmp_path / "new")
             assert {one.name for one in tmp_path.iterdir()} == {"out", "out.manifest.json"}

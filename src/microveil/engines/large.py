@@ -22,7 +22,7 @@ from microveil.engines.guaranteeing import OF_CLASSES, check_requirable, guarant
 from microveil.engines.masking import Job, carried_out
 from microveil.engines.scratch import MANIFEST, moved_into_place, put_in_place, put_right, scratch_beside
 from microveil.engines.stored import StoredTable, declared_orders
-from microveil.engines.stored_facts import KnownFacts, StoredFacts
+from microveil.engines.stored_facts import KnownFacts, StoredFacts, refuse_what_is_no_category
 from microveil.errors import FileError, OutputExistsError, ParameterError, SchemaError
 from microveil.losses import LossMeasure
 from microveil.masking import Method, Plan
@@ -238,6 +238,7 @@ def protected(
     schema = data.schema if plan.schema is None else complete_schema(data.table, plan.schema)
     data = replace(data, schema=schema)
     table, engine = data.by_record, data.engine
+    refuse_what_is_no_category(table, schema.keys)
     table.refuse_repeated_ids(engine, silent)
     chosen = next((s for s in (seed, plan.seed) if s is not None), None)
     stages = iter(parts(progress, len(methods) + 2))

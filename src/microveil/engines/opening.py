@@ -39,8 +39,8 @@ def open(  # noqa: A001 - the name that a user types
 
     The order of the records is that of the files by name. Where the schema is silent, kinds are guessed by the first
     part of the records. Random numbers are drawn by the `record_id`, if one is named: then the order of the records and
-    files changes nothing. `session` is a Spark session; without one, that which runs already, or one of the cluster that Spark's configuration
-    names, or of this machine.
+    files changes nothing. `session` is a Spark session; without one, it is that which runs already,
+    or one on the cluster that Spark's configuration names, or on this machine.
     """
     if engine not in ENGINES:
         raise ParameterError(f"engine = {engine!r} is not allowed; it is 'duckdb' or 'spark'")

@@ -254,8 +254,11 @@ def file_of(folder: Path, part: int) -> Path:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type of the values, where a file holds them by numbers in a dictionary."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    """The type of the values, where a file holds them by numbers in a dictionary, and of those that cannot be counted
+    the next that can."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    wider = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
+    return wider.get(kind, kind)
 
 
 def _parts(files: Sequence[Path], sizes: Sequence[int], records_of_part: int) -> Iterator[tuple[Piece, ...]]:
