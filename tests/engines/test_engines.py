@@ -303,6 +303,65 @@ def test_what_needs_all_records_at_once_is_refused_in_a_sentence(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("second", "require", "words"),
+    [
+        (mv.Step("synthetic", {}, NUMBERS), {}, "has to see all records at once"),
+        (mv.Step("suppress", {"weighted": True, "risk": 0.2}, CATEGORIES), {}, "with sampling weights"),
+        (mv.Step("noise", {}, ("nothing",)), {}, "nothing"),
+        (mv.Step("noise", {}, ("born",)), {}, "dates, times and decimals"),
+        (mv.Step("noise", {}, ("name",)), {}, "left out of every release"),
+        (mv.Step("noise", {}, ("age",)), {"k": 2}, "k is required, but no attribute is a key"),
+        (mv.Step("noise", {}, ("age",)), {"l": 2}, "l is required, but no attribute is a key"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_the_first_step_begins(
+    second: mv.Step, require: dict[str, float], words: str, tmp_path: Path
+) -> None:
+    columns = {"age": np.arange(2_000.0), "name": [f"p{n}" for n in range(2_000)]}
+    born = pa.array(np.arange(2_000), pa.int32()).cast(pa.date32())
+    pq.write_table(
+        pa.table(columns | dict.fromkeys(CATEGORIES, ["a", "b"] * 1_000) | {"born": born}), tmp_path / "in.pq"
+    )
+    told: list[str] = []
+    with mv.open(tmp_path / "in.pq", "duckdb", identifiers=["name"]) as large:
+        plan = mv.Plan((mv.Step("noise", {}, ("age",)), second), seed=SEED, require=require)
+        with pytest.raises(mv.MicroveilError, match=words):
+            large.protect(plan, tmp_path / "out", progress=lambda _, label: told.append(label))
+    with mv.open(tmp_path / "in.pq", "duckdb", keys=CATEGORIES) as large:
+        plan = mv.Plan((mv.Step("noise", {}, ("age",)),), seed=SEED, require={"l": 2})
+        with pytest.raises(mv.MicroveilError, match="'l' is about confidential attributes, and none is declared"):
+            large.protect(plan, tmp_path / "out", progress=lambda _, label: told.append(label))
+    assert not told
+
+
+def test_the_command_line_says_of_a_release_what_it_says_of_one_in_memory(
+    tmp_path: Path, run: Callable[..., Any]
+) -> None:
+    people = survey_without_households(500)
+    table = pa.table({name: people.arrow(name) for name in people.names})
+    table = table.append_column("name", pa.array([f"Person {n}" for n in range(500)]))
+    pq.write_table(table.append_column("case", pa.array(range(1000, 1500))), tmp_path / "in.parquet")
+    words = ["protect", str(tmp_path / "in.parquet"), "--identifiers", "name", "--keys", "region,sex,education",
+             "--method", "suppress", "--set", "k=3", "--set", "suppressed=wildcard", "--seed", "5"]  # fmt: skip
+    done = run(*words, "--engine", "duckdb", "--out", str(tmp_path / "out"))
+    expected = run(*words, "--out", str(tmp_path / "out.parquet"))
+    assert "k-anonymity without wildcards: 1" in expected.stdout
+    assert "left out (identifiers): name" in expected.stdout
+    told, meant = done.stdout.splitlines(), expected.stdout.splitlines()
+    assert told[:-2] == meant[:-2], "all but the names of the files"
+    assert "column 'case' is released as it was" in expected.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith("note: column")] == [
+        line for line in expected.stderr.splitlines() if line.startswith("note: column")
+    ]
+    told_of = run(*words, "--engine", "duckdb", "--confidential", "health", "--weight", "weight", "--out",
+                  str(tmp_path / "more"))  # fmt: skip
+    assert "not counted, because not required: population, l-diversity and t-closeness of health" in told_of.stdout
+    plain = json.loads(run(*words, "--engine", "duckdb", "--out", str(tmp_path / "json"), "--json").stdout)
+    assert plain["guarantees"]["k-without-wildcards"] == 1
+    assert "easily guessed" in plain["warnings"][0]
+
+
 def test_bad_input_is_refused_in_a_sentence(people: mv.Microdata, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(mv.MicroveilError, match="no such file or folder"):
         mv.open(tmp_path / "nothing", "duckdb")
