@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -46,17 +49,21 @@ def _a_table(folder: Path) -> Path:
     return folder / "people.parquet"
 
 
-@pytest.mark.parametrize(("named", "expected"), [("--master local[1] pyspark-shell", "local[1]"), (None, "local[*]")])
-def test_the_master_is_the_named_one_and_a_session_of_the_caller_is_never_stopped(
-    named: str | None, expected: str, tmp_path: Path
-) -> None:
+def _environment() -> dict[str, str]:
+    """What a process of its own needs to start Spark on this machine."""
     pyspark = pytest.importorskip("pyspark", reason="Spark tests need pyspark")
     if shutil.which("java") is None:
         pytest.skip("Spark tests need Java")
     others = {"SPARK_HOME": str(Path(pyspark.__file__).parent), "SPARK_LOCAL_IP": "127.0.0.1"}
-    environment = {k: v for k, v in os.environ.items() if k != "PYSPARK_SUBMIT_ARGS"} | others
-    environment |= {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
-    environment |= {} if named is None else {"PYSPARK_SUBMIT_ARGS": named}
+    others |= {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+    return {k: v for k, v in os.environ.items() if k != "PYSPARK_SUBMIT_ARGS"} | others
+
+
+@pytest.mark.parametrize(("named", "expected"), [("--master local[1] pyspark-shell", "local[1]"), (None, "local[*]")])
+def test_the_master_is_the_named_one_and_a_session_of_the_caller_is_never_stopped(
+    named: str | None, expected: str, tmp_path: Path
+) -> None:
+    environment = _environment() | ({} if named is None else {"PYSPARK_SUBMIT_ARGS": named})
     words = [sys.executable, "-c", _MASTERS, str(_a_table(tmp_path))]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -89,3 +96,20 @@ def test_csv_files_are_refused_where_workers_cannot_read_copies_of_them(tmp_path
         SparkEngine(_Session(master)).refuse_copies(tmp_path / "people.csv")
     with mv.open(_a_table(tmp_path), "spark", session=_Session("yarn")) as people:
         assert len(people) == 4
+
+
+def test_a_command_that_is_cancelled_says_so_without_a_stack_trace(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"age": np.random.default_rng(0).normal(size=2_000_000)}), tmp_path / "people.parquet")
+    words = ["protect", str(tmp_path / "people.parquet"), "--engine", "spark", "--method", "rank-swapping",
+             "--out", str(tmp_path / "out")]  # fmt: skip
+    started = subprocess.Popen(
+        [sys.executable, "-m", "microveil.cli", *words], env=_environment(), stderr=subprocess.PIPE, text=True,
+        start_new_session=True,
+    )  # fmt: skip
+    while started.poll() is None and not list(tmp_path.glob(".microveil-scratch-*/step-*")):
+        time.sleep(0.05)
+    os.killpg(started.pid, signal.SIGINT)  # as a terminal does it
+    told = started.communicate()[1]
+    assert "cancelled; nothing was written" in told
+    assert "Traceback (most recent call last)" not in told
+    assert not [path for path in tmp_path.iterdir() if path.name != "people.parquet"]

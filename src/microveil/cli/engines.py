@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,6 +34,8 @@ def opened(engine: str, path: Path, table: TableOptions, schema: Schema | None =
     for name, value in vars(table).items():
         if value not in (None, False) and name not in _TAKEN:
             raise ParameterError(f"--{name.replace('_', '-')} is for tables in memory; leave it out, or --engine")
+    if engine == "spark":  # a command that is cancelled says so; what the bridge to Java logs of it is a stack trace
+        logging.getLogger().addHandler(logging.NullHandler())
     declared = schema if table.schema is None else Schema.read(table.schema)
     described = {name: value for name, value in table.described.items() if name in _TAKEN and value is not None}
     return open_table(str(path), engine, declared, **described)
