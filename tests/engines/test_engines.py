@@ -303,6 +303,65 @@ def test_what_needs_all_records_at_once_is_refused_in_a_sentence(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("second", "require", "words"),
+    [
+        (mv.Step("synthetic", {}, NUMBERS), {}, "has to see all records at once"),
+        (mv.Step("suppress", {"weighted": True, "risk": 0.2}, CATEGORIES), {}, "with sampling weights"),
+        (mv.Step("noise", {}, ("nothing",)), {}, "nothing"),
+        (mv.Step("noise", {}, ("born",)), {}, "dates, times and decimals"),
+        (mv.Step("noise", {}, ("name",)), {}, "left out of every release"),
+        (mv.Step("noise", {}, ("age",)), {"k": 2}, "k is required, but no attribute is a key"),
+        (mv.Step("noise", {}, ("age",)), {"l": 2}, "l is required, but no attribute is a key"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_the_first_step_begins(
+    second: mv.Step, require: dict[str, float], words: str, tmp_path: Path
+) -> None:
+    columns = {"age": np.arange(2_000.0), "name": [f"p{n}" for n in range(2_000)]}
+    born = pa.array(np.arange(2_000), pa.int32()).cast(pa.date32())
+    pq.write_table(
+        pa.table(columns | dict.fromkeys(CATEGORIES, ["a", "b"] * 1_000) | {"born": born}), tmp_path / "in.pq"
+    )
+    told: list[str] = []
+    with mv.open(tmp_path / "in.pq", "duckdb", identifiers=["name"]) as large:
+        plan = mv.Plan((mv.Step("noise", {}, ("age",)), second), seed=SEED, require=require)
+        with pytest.raises(mv.MicroveilError, match=words):
+            large.protect(plan, tmp_path / "out", progress=lambda _, label: told.append(label))
+    with mv.open(tmp_path / "in.pq", "duckdb", keys=CATEGORIES) as large:
+        plan = mv.Plan((mv.Step("noise", {}, ("age",)),), seed=SEED, require={"l": 2})
+        with pytest.raises(mv.MicroveilError, match="'l' is about confidential attributes, and none is declared"):
+            large.protect(plan, tmp_path / "out", progress=lambda _, label: told.append(label))
+    assert not told
+
+
+def test_the_command_line_says_of_a_release_what_it_says_of_one_in_memory(
+    tmp_path: Path, run: Callable[..., Any]
+) -> None:
+    people = survey_without_households(500)
+    table = pa.table({name: people.arrow(name) for name in people.names})
+    table = table.append_column("name", pa.array([f"Person {n}" for n in range(500)]))
+    pq.write_table(table.append_column("case", pa.array(range(1000, 1500))), tmp_path / "in.parquet")
+    words = ["protect", str(tmp_path / "in.parquet"), "--identifiers", "name", "--keys", "region,sex,education",
+             "--method", "suppress", "--set", "k=3", "--set", "suppressed=wildcard", "--seed", "5"]  # fmt: skip
+    done = run(*words, "--engine", "duckdb", "--out", str(tmp_path / "out"))
+    expected = run(*words, "--out", str(tmp_path / "out.parquet"))
+    assert "k-anonymity without wildcards: 1" in expected.stdout
+    assert "left out (identifiers): name" in expected.stdout
+    told, meant = done.stdout.splitlines(), expected.stdout.splitlines()
+    assert told[:-2] == meant[:-2], "all but the names of the files"
+    assert "column 'case' is released as it was" in expected.stderr
+    assert [line for line in done.stderr.splitlines() if line.startswith("note: column")] == [
+        line for line in expected.stderr.splitlines() if line.startswith("note: column")
+    ]
+    told_of = run(*words, "--engine", "duckdb", "--confidential", "health", "--weight", "weight", "--out",
+                  str(tmp_path / "more"))  # fmt: skip
+    assert "not counted, because not required: population, l-diversity and t-closeness of health" in told_of.stdout
+    plain = json.loads(run(*words, "--engine", "duckdb", "--out", str(tmp_path / "json"), "--json").stdout)
+    assert plain["guarantees"]["k-without-wildcards"] == 1
+    assert "easily guessed" in plain["warnings"][0]
+
+
 def test_bad_input_is_refused_in_a_sentence(people: mv.Microdata, folder: Path, tmp_path: Path) -> None:
     with pytest.raises(mv.MicroveilError, match="no such file or folder"):
         mv.open(tmp_path / "nothing", "duckdb")
@@ -520,6 +579,40 @@ def test_empty_cells_and_codes_are_one_wildcard_where_combinations_are_counted(t
     _suppressed_as_in_memory(mv.Microdata.of(pa.table(columns), mv.Schema(attributes)), 2, tmp_path)
 
 
+@pytest.mark.parametrize("method", ["pram", "suppress", "recode"])
+def test_texts_of_any_type_of_arrow_are_keys(method: str, tmp_path: Path) -> None:
+    columns = {"town": pa.array(["Linz", "Wels", "Enns"] * 40, pa.string_view()), "sex": ["f", "m"] * 60}
+    pq.write_table(pa.table(columns), tmp_path / "in.parquet")
+    plan = mv.Plan((mv.Step(method, {}, ("town", "sex")),), seed=SEED)
+    with mv.open(tmp_path / "in.parquet", "duckdb", keys=["town", "sex"]) as large:
+        large.protect(plan, tmp_path / "out")
+    assert_same_cells(mv.protect(mv.Microdata.of(pa.table(columns), keys=["town", "sex"]), plan), tmp_path / "out")
+
+
+@pytest.mark.parametrize("method", ["noise", "rounding", "mdav", "rank-swapping", "individual-ranking", "recode"])
+def test_numbers_of_two_bytes_are_masked_as_those_of_four(method: str, tmp_path: Path) -> None:
+    numbers = np.random.default_rng(1).normal(size=120).astype(np.float16)
+    for kind in (np.float16, np.float32):
+        pq.write_table(pa.table({"x": numbers.astype(kind)}), tmp_path / "in.parquet")
+        with mv.open(tmp_path / "in.parquet", "duckdb", keys=["x"]) as large:
+            large.protect(mv.Plan((mv.Step(method, {}, ("x",)),), seed=SEED), tmp_path / kind.__name__)
+    assert pq.read_table(tmp_path / "float16").equals(pq.read_table(tmp_path / "float32"))
+
+
+@pytest.mark.parametrize("masked", ["town", "x"])
+def test_lists_are_refused_as_keys_before_any_work(masked: str, tmp_path: Path) -> None:
+    columns = {"town": [["Linz"], ["Wels", "Enns"]] * 20, "x": np.arange(40.0)}
+    pq.write_table(pa.table(columns), tmp_path / "in.parquet")
+    step = mv.Step("pram" if masked == "town" else "noise", {}, (masked,))
+    told: list[str] = []
+    with mv.open(tmp_path / "in.parquet", "duckdb", keys=["town"]) as large:
+        with pytest.raises(mv.MicroveilError, match="columns of lists, records or the like cannot be used as categor"):
+            large.protect(mv.Plan((step,), seed=SEED), tmp_path / "out", progress=lambda _, label: told.append(label))
+        with pytest.raises(mv.MicroveilError, match="columns of lists, records or the like cannot be used as categor"):
+            large.equivalence_classes(["town"])
+    assert not told
+
+
 def test_a_run_does_not_touch_what_another_has_in_between(tmp_path: Path) -> None:
     from microveil.engines.scratch import scratch_beside
 
@@ -531,20 +624,103 @@ def test_a_run_does_not_touch_what_another_has_in_between(tmp_path: Path) -> Non
 def test_a_release_that_cannot_be_put_in_place_leaves_the_earlier_one(
     people: mv.Microdata, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, replace = tmp_path / "out", os.replace
+    out, manifest, replace = tmp_path / "out", tmp_path / "out.manifest.json", os.replace
     with mv.open(folder, "duckdb", people.schema) as large:
         large.protect(mv.Plan(PLANS["noise"], seed=SEED), out)
-        before = pq.read_table(out)
+        before, told = pq.read_table(out), manifest.read_bytes()
+        moved_to: list[str] = []
 
         def failing(source: Any, target: Any) -> None:
-            if Path(target) == out and Path(source).name == "release":
+            if Path(target).name in moved_to and Path(source).name in ("complete", "manifest"):
                 raise OSError(errno.EIO, "Input/output error")
             replace(source, target)
 
-        monkeypatch.setattr("microveil.engines.large.os.replace", failing)
-        with pytest.raises(mv.MicroveilError, match="cannot be written"):
-            large.protect(mv.Plan(PLANS["noise"], seed=SEED + 1), out, force=True)
-    assert pq.read_table(out).equals(before)
+        monkeypatch.setattr("microveil.engines.scratch.os.replace", failing)
+        for name in ("out", "out.manifest.json"):
+            moved_to[:] = [name]
+            with pytest.raises(mv.MicroveilError, match="cannot be written"):
+                large.protect(mv.Plan(PLANS["noise"], seed=SEED + 1), out, force=True)
+            assert pq.read_table(out).equals(before)
+            assert manifest.read_bytes() == told
+        for name in ("new", "new.manifest.json"):
+            moved_to[:] = [name]
+            with pytest.raises(mv.MicroveilError, match="cannot be written"):
+                large.protect(mv.Plan(PLANS["noise"], seed=SEED), tmp_path / "new")
+            assert {one.name for one in tmp_path.iterdir()} == {"out", "out.manifest.json"}
+
+
+def test_a_manifest_is_never_replaced_unasked_nor_a_release_without_one(
+    people: mv.Microdata, folder: Path, tmp_path: Path
+) -> None:
+    plan, manifest = mv.Plan(PLANS["pram"], seed=SEED), tmp_path / "out.manifest.json"
+    (tmp_path / "other.manifest.json").mkdir()
+    with mv.open(folder, "duckdb", people.schema) as large:
+        large.protect(plan, tmp_path / "out")
+        told = manifest.read_bytes()
+        os.replace(tmp_path / "out", tmp_path / "moved")
+        with pytest.raises(mv.MicroveilError, match=r"out\.manifest\.json: this file exists already"):
+            large.protect(plan, tmp_path / "out")
+        for force in (False, True):
+            with pytest.raises(mv.MicroveilError, match=r"other\.manifest\.json: this is a folder"):
+                large.protect(plan, tmp_path / "other", force=force)
+        assert manifest.read_bytes() == told
+        assert not (tmp_path / "out").exists()
+        assert not (tmp_path / "other").exists()
+
+        def made_meanwhile(fraction: float, label: str) -> None:
+            if label == "writing the release":
+                (tmp_path / "late.manifest.json").write_text("{}", encoding="utf-8")
+
+        with pytest.raises(mv.MicroveilError, match=r"late\.manifest\.json"):
+            large.protect(plan, tmp_path / "late", progress=made_meanwhile)
+        assert (tmp_path / "late.manifest.json").read_text(encoding="utf-8") == "{}"
+        assert not (tmp_path / "late").exists()
+        large.protect(plan, tmp_path / "out", force=True)
+    assert (tmp_path / "out").is_dir()
+
+
+_KILLED = """
+import os, sys
+from pathlib import Path
+from microveil.engines.scratch import MANIFEST, put_in_place, scratch_beside
+at, replace, out = int(sys.argv[1]), os.replace, Path(sys.argv[2])
+def counted(*names):
+    global at
+    at -= 1
+    if at < 0:
+        os._exit(1)
+    replace(*names)
+os.replace = counted
+with scratch_beside(out) as scratch:
+    (scratch / "release").mkdir()
+    (scratch / "release" / "part").write_text("new")
+    (scratch / MANIFEST).write_text("new")
+    put_in_place(scratch / "release", scratch, out, Path(f"{out}.manifest.json"))
+"""
+
+
+@pytest.mark.parametrize("earlier", [True, False])
+def test_wherever_the_moving_is_killed_a_release_has_its_own_manifest(earlier: bool, tmp_path: Path) -> None:
+    from microveil.engines.scratch import put_right
+
+    for at in range(5 if earlier else 3):
+        out = tmp_path / str(at) / "out"
+        out.parent.mkdir()
+        part, manifest = out / "part", Path(f"{out}.manifest.json")
+        if earlier:
+            out.mkdir()
+            part.write_text("old", encoding="utf-8")
+            manifest.write_text("old", encoding="utf-8")
+        assert subprocess.run([sys.executable, "-c", _KILLED, str(at), str(out)], check=False).returncode == 1
+        if out.exists():
+            assert part.read_text(encoding="utf-8") == manifest.read_text(encoding="utf-8")
+        put_right(out, manifest)
+        is_new = at == (4 if earlier else 2)
+        assert out.exists() == manifest.exists() == (earlier or is_new)
+        if out.exists():
+            expected = "new" if is_new else "old"
+            assert part.read_text(encoding="utf-8") == manifest.read_text(encoding="utf-8") == expected
+        assert not list(out.parent.glob(".*"))
 
 
 def test_a_column_that_is_text_in_one_csv_file_is_the_text_it_was_in_all(tmp_path: Path) -> None:

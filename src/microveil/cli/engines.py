@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from microveil.cli.printing import bar_for, note, print_json, say
+from microveil.cli.telling import of_the_seed, say_what_was_done
 from microveil.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from microveil.engines import LargeMicrodata
     from microveil.engines.describing import LargeDescription
     from microveil.masking import Plan
+    from microveil.masking.guarantees import Guarantees
     from microveil.masking.manifest import Manifest
     from microveil.microdata import Schema
 
@@ -32,6 +35,8 @@ def opened(engine: str, path: Path, table: TableOptions, schema: Schema | None =
     for name, value in vars(table).items():
         if value not in (None, False) and name not in _TAKEN:
             raise ParameterError(f"--{name.replace('_', '-')} is for tables in memory; leave it out, or --engine")
+    if engine == "spark":  # a command that is cancelled says so; what the bridge to Java logs of it is a stack trace
+        logging.getLogger().addHandler(logging.NullHandler())
     declared = schema if table.schema is None else Schema.read(table.schema)
     described = {name: value for name, value in table.described.items() if name in _TAKEN and value is not None}
     reading = {name: table.reading[name] for name in _READING}
@@ -100,31 +105,36 @@ def protect_by_engine(
     """Mask a table that may be longer than memory, and say what was done."""
     from dataclasses import replace
 
-    from microveil.parameters import shown
-
     _refuse(apart)
     with opened(engine, path, table, plan.schema) as data, bar_for(f"protecting {path.name}") as bar:
         if manifest is not None and not manifest.was_made_from(data):
             note("the input is not the one this manifest was made from, so the release is a new one, with another seed")
             plan = replace(plan, seed=None)
         release = data.protect(replace(plan, schema=None), out, seed=seed, force=force, progress=bar)
-    provenance, classes = release.provenance, release.classes
-    if provenance.seed_is_guessable:
-        note("the seed is easily guessed, and with it much of the masking undone; without --seed one is drawn")
+        cautions = release.cautions(data)
+    provenance, guarantees, classes = release.provenance, release.guarantees, release.classes
+    warnings = of_the_seed(provenance)
+    for sentence in (*warnings, *cautions):
+        note(sentence)
     if as_json:
         plain = provenance.to_plain()
         plain["plan"].pop("seed", None)  # a secret; what is printed ends in logs, and the manifest keeps it
-        counted = {} if classes is None else {"k": classes.k, "unique": classes.unique}
-        print_json(
-            {"release": str(out), "manifest": str(release.manifest), "records": len(release), **counted, **plain}
-        )
+        counted: dict[str, object] = {}
+        if guarantees is not None and classes is not None:
+            counted = {"k": classes.k, "unique": classes.unique, "guarantees": guarantees.to_plain()}
+        files = {"release": str(out), "manifest": str(release.manifest)}
+        print_json({**files, "records": len(release), "warnings": warnings, **counted, **plain})
         return
-    for step in provenance.steps:
-        settings = ", ".join(f"{k}={shown(v)}" for k, v in step.parameters.items() if v is not None)
-        say(f"{step.method} ({settings}) on {', '.join(step.attributes or ())}")
-    if classes is not None:
-        say(f"at least {classes.k:,} records share every combination of the keys; {classes.unique:,} are unique")
-    for remark in provenance.notes:
-        say(remark)
+    say_what_was_done(provenance, release.schema, release.untouched, guarantees)
+    uncounted = [] if guarantees is None else _not_counted(release.schema, guarantees)
+    if uncounted:
+        say(f"not counted, because not required: {', '.join(uncounted)}")
     say(f"{len(release):,} records written to {out}")
     say(f"manifest written to {release.manifest}; keep it private, because its seed helps to undo the masking")
+
+
+def _not_counted(schema: Schema, guarantees: Guarantees) -> list[str]:
+    """The guarantees of a release in memory that one of an engine has only where they are required."""
+    population = [] if schema.weight is None or guarantees.population is not None else ["population"]
+    others = [name for name in schema.confidential if name not in (*guarantees.diversity, *schema.keys)]
+    return [*population, *(f"l-diversity and t-closeness of {name}" for name in others)]

@@ -23,11 +23,12 @@ from microveil.cli.options import (
 )
 from microveil.cli.printing import bar_for, note, print_json, say
 from microveil.cli.tables import holds_graph, read_table
+from microveil.cli.telling import of_the_seed, say_what_was_done
 from microveil.cli.trial import trial_of
 from microveil.errors import ParameterError
 
 if TYPE_CHECKING:
-    from microveil.masking import Plan, Release
+    from microveil.masking import Plan
     from microveil.masking.manifest import Manifest
 
 EXAMPLE = "Example: microveil protect people.csv --schema people.toml --method mdav-generic --set k=5 --out safe.csv"
@@ -141,7 +142,6 @@ def protect(
     from dataclasses import replace
 
     from microveil.masking.release import check_destination
-    from microveil.parameters import shown
     from microveil.progress import Part
     from microveil.protection import protect as carry_out
     from microveil.randomness import check_seed, draw_seed
@@ -184,7 +184,7 @@ def protect(
         bar(0.9, f"writing {out.name}")
         neutralise = neutralise_formulas or (manifest is not None and manifest.neutralised)
         written, beside, private, edges = release.save(out, force=force, neutralise_formulas=neutralise)
-    warnings = _of_the_seed(release)
+    warnings = of_the_seed(release.provenance)
     for warning in warnings:
         note(warning)
     for caution in release.cautions(data):
@@ -203,20 +203,8 @@ def protect(
     if found is not None:
         for line in found.sentences():
             say(line)
-    for step in release.provenance.steps:
-        settings_text = ", ".join(f"{k}={shown(v)}" for k, v in step.parameters.items() if v is not None)
-        say(f"{step.method} ({settings_text}) on {', '.join(step.attributes or ('the links',))}")
-    if release.partition is not None:
-        say(f"{len(release.partition):,} groups, the smallest of {release.partition.smallest} records")
-    for line in release.guarantees.sentences():
-        say(line)
-    if release.untouched:
-        say(f"released as they were: {', '.join(release.data.schema.collapsed(release.untouched))}")
-    if release.provenance.left_out:
-        say(f"left out (identifiers): {', '.join(release.provenance.left_out)}")
-    for remark in release.provenance.notes:
-        if remark not in release.provenance.warnings:
-            say(remark)
+    schema = release.data.schema
+    say_what_was_done(release.provenance, schema, release.untouched, release.guarantees, release.partition)
     say(f"{len(release):,} records written to {written}")
     if edges is not None and release.data.edges is not None:
         say(f"{len(release.data.edges):,} edges written to {edges}")
@@ -259,11 +247,3 @@ def _the_plan(
     built = make("method", method, settings, text=True)
     chosen = split(attributes)
     return Plan((Step(method, built.parameters(), None if chosen is None else tuple(chosen)),)), None
-
-
-def _of_the_seed(release: Release) -> list[str]:
-    """What is to be said about a seed that is tried first by whoever looks for one."""
-    if not release.provenance.seed_is_guessable:
-        return []
-    seed = release.provenance.seed
-    return [f"the seed {seed} is easily guessed, and with it much of the masking undone; without --seed one is drawn"]

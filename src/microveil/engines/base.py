@@ -9,6 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial, reduce
 from operator import add
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 import pyarrow as pa
@@ -55,6 +56,10 @@ class Engine(ABC):
     def counted(self, table: StoredTable, names: Sequence[str]) -> pa.Table | None:
         """The combinations that occur in a file as it is, with the column `COUNT`, if the engine can count them."""
         return None
+
+    def refuse_copies(self, path: Path) -> None:
+        """Refuse a file that is copied to the temporary folder of this machine, where that is not the workers'."""
+        return
 
     def close(self) -> None:
         """Give back what it holds."""

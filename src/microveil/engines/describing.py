@@ -46,7 +46,7 @@ def described(data: LargeMicrodata, progress: Progress = silent) -> LargeDescrip
         return Several(tuple(_Column.of(held, name) for name in schema.names))
 
     found = data.engine.added(of_part, len(table.pieces), progress, "describing the table").found
-    looks = hints(_first_records(table, schema))
+    looks = hints(first_records(table, schema))
     rows = []
     for attribute, column in zip(schema, found, strict=True):
         row = row_of(attribute, looks.get(attribute.name)) | column.in_words(len(table))
@@ -110,7 +110,8 @@ def _few(columns: Sequence[pa.Array]) -> pa.Array | None:
     return distinct if len(distinct) <= MOST_DISTINCT else None
 
 
-def _first_records(table: StoredTable, schema: Schema) -> Microdata:
+def first_records(table: StoredTable, schema: Schema) -> Microdata:
+    """The records by which columns look like something else."""
     read: list[pa.Table] = []
     for part in range(len(table.pieces)):
         if sum(map(len, read)) >= _LOOKED_AT:

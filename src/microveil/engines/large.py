@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -18,23 +17,31 @@ import pyarrow.parquet as pq
 from microveil.attacks import Attack
 from microveil.engines.assessing import LargeAssessment, assessed
 from microveil.engines.base import Engine
-from microveil.engines.describing import LargeDescription, described
+from microveil.engines.describing import LargeDescription, described, first_records
 from microveil.engines.guaranteeing import OF_CLASSES, check_requirable, guaranteed
-from microveil.engines.masking import Job, carried_out
-from microveil.engines.scratch import REPLACED, moved_into_place, scratch_beside
+from microveil.engines.masking import Job, carried_out, check_way
+from microveil.engines.scratch import MANIFEST, moved_into_place, put_in_place, put_right, scratch_beside
 from microveil.engines.stored import StoredTable, declared_orders
-from microveil.engines.stored_facts import KnownFacts, StoredFacts
+from microveil.engines.stored_facts import (
+    KnownFacts,
+    StoredFacts,
+    refuse_what_differs_by_part,
+    refuse_what_is_no_category,
+)
 from microveil.errors import FileError, OutputExistsError, ParameterError, SchemaError
 from microveil.losses import LossMeasure
-from microveil.masking import Method, Plan
+from microveil.masking import Method, Plan, Step
 from microveil.masking.guarantees import Guarantees, check_requirements
 from microveil.masking.plan import PRIVATE
 from microveil.masking.release import Provenance, file_digest, manifest_path
 from microveil.microdata import Attribute, Microdata, Schema
 from microveil.microdata.equivalence_classes import equivalence_classes_of
+from microveil.microdata.files.atomic import check_output
 from microveil.microdata.frames import open_frame
-from microveil.microdata.microdata import digest_of_blocks
+from microveil.microdata.hints import hints
+from microveil.microdata.microdata import digest_of_blocks, resolve_attributes
 from microveil.microdata.record_ids import ContentSum
+from microveil.microdata.schema import KINDS
 from microveil.progress import Progress, parts, silent
 from microveil.randomness import check_seed, draw_seed
 from microveil.registry import make
@@ -177,14 +184,18 @@ class Classes:
 
 @dataclass(frozen=True)
 class LargeRelease:
-    """A release in a folder of Parquet files, with its provenance."""
+    """A release in a folder of Parquet files, with its provenance.
+
+    `guarantees` are those over the keys, where there are any. The population by weights and what is about confidential
+    attributes is counted only where it is required; `microveil.open(...).guarantees()` counts all of it.
+    """
 
     folder: Path
     manifest: Path
     provenance: Provenance
     schema: Schema
     records: int
-    classes: Classes | None
+    guarantees: Guarantees | None
 
     def __len__(self) -> int:
         return self.records
@@ -192,6 +203,22 @@ class LargeRelease:
     @property
     def plan(self) -> Plan:
         return self.provenance.plan
+
+    @property
+    def classes(self) -> Classes | None:
+        """How many records share the combinations of the keys, where there are any."""
+        found = self.guarantees
+        return None if found is None else Classes(found.sizes, found.members)
+
+    @property
+    def untouched(self) -> tuple[str, ...]:
+        """The attributes that it has as they were."""
+        return self.provenance.untouched(self.schema.names)
+
+    def cautions(self, original: LargeMicrodata) -> tuple[str, ...]:
+        """What to look at before it is published, as `Release.cautions` says it, by the first 100,000 records."""
+        looks = hints(first_records(original.table, original.schema))
+        return self.provenance.cautions(looks, original.schema, self.untouched)
 
 
 def complete_schema(table: StoredTable, schema: Schema | None, **roles: Any) -> Schema:
@@ -225,6 +252,8 @@ def protected(
     data: LargeMicrodata, plan: Plan, out: Path, *, seed: int | None, force: bool, progress: Progress
 ) -> LargeRelease:
     """Carry out a plan on a stored table."""
+    place = Path(os.path.abspath(out))  # where workers write, too
+    put_right(place, manifest_path(place))
     _check_output(out, data.table.files, force=force)
     if plan.shuffle or plan.new_ids:
         raise ParameterError("records in random order and new identifiers need the whole table in memory")
@@ -234,8 +263,11 @@ def protected(
     if not methods:
         raise ParameterError("a plan needs at least one step")
     schema = data.schema if plan.schema is None else complete_schema(data.table, plan.schema)
+    _check_required_of(require, schema)
     data = replace(data, schema=schema)
     table, engine = data.by_record, data.engine
+    refuse_what_is_no_category(table, schema.keys)
+    _check_steps(methods, plan.steps, table, schema)
     table.refuse_repeated_ids(engine, silent)
     chosen = next((s for s in (seed, plan.seed) if s is not None), None)
     stages = iter(parts(progress, len(methods) + 2))
@@ -245,7 +277,7 @@ def protected(
         (), draw_seed() if chosen is None else check_seed(chosen), digest, len(table), schema, versions={},
         left_out=identifiers, content_digest=data.content_digest(),
     )  # fmt: skip
-    with scratch_beside(out) as scratch:
+    with scratch_beside(place) as scratch:
         for number, (method, step) in enumerate(zip(methods, plan.steps, strict=True)):
             empty = Microdata(open_frame(table.read(0, schema.names).slice(0, 0)), schema)
             attributes = method._chosen(empty, step.attributes)
@@ -256,23 +288,53 @@ def protected(
             done = carried_out(job)
             table, schema = done.table, schema.replacing(*done.attributes)
             provenance = replace(provenance, step_notes=(*provenance.step_notes, *done.notes))
-        classes = None
-        if schema.keys:
-            classes = LargeMicrodata(table, schema, engine).equivalence_classes()
+        guarantees = _guarantees(LargeMicrodata(table, schema, engine), require) if schema.keys else None
         if require:
-            if classes is None:
-                raise ParameterError(f"{next(iter(require))} is required, but no attribute is a key")
-            of_keys = () if not set(require) & set(OF_CLASSES) else None
-            LargeMicrodata(table, schema, engine).guarantees(confidential=of_keys).check(require)
             provenance = replace(provenance, require=require)
         made = _write(table, schema, engine, scratch / "release", next(stages))
         manifest = _manifest(provenance, schema, made, len(table))
-        beside = scratch / "manifest"
+        beside = scratch / MANIFEST
         beside.touch(mode=0o600)
         beside.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        _put_in_place(scratch / "release", out)
-        os.replace(beside, manifest_path(out))
-    return LargeRelease(out, manifest_path(out), provenance, schema, len(table), classes)
+        _check_output(out, data.table.files, force=force)  # once more, for the work may have taken hours
+        put_in_place(scratch / "release", scratch, place, manifest_path(place))
+    return LargeRelease(out, manifest_path(out), provenance, schema, len(table), guarantees)
+
+
+def _check_required_of(require: Mapping[str, float], schema: Schema) -> None:
+    """Refuse requirements on keys or confidential attributes where none are declared."""
+    for name in require:
+        if not schema.keys:
+            raise ParameterError(f"{name} is required, but no attribute is a key")
+        if name in OF_CLASSES and not set(schema.confidential) - set(schema.keys):
+            raise ParameterError(f"'{name}' is about confidential attributes, and none is declared")
+
+
+def _check_steps(methods: Sequence[Method], steps: Sequence[Step], table: StoredTable, schema: Schema) -> None:
+    """Refuse what no step can do, before the first of them begins: methods that need all records at once, and
+    attributes that are not in the table, are left out or cannot be read part by part.
+
+    What kind of attributes a later step works on is seen when it begins, for the steps before it may change kinds.
+    """
+    empty = Microdata(open_frame(table.read(0, schema.names).slice(0, 0)), schema)
+    for number, (method, step) in enumerate(zip(methods, steps, strict=True)):
+        check_way(method)
+        if number == 0 or method.structural:
+            names = method._chosen(empty, step.attributes)
+        else:
+            names = () if step.attributes is None else resolve_attributes(empty, step.attributes, KINDS, method.name)
+        refuse_what_differs_by_part(table, schema, names)
+
+
+def _guarantees(released: LargeMicrodata, require: Mapping[str, float]) -> Guarantees:
+    """What a release guarantees; one that falls short of what is required is refused. What needs further passes, the
+    population and what is about confidential attributes, is counted only where it is required."""
+    schema, confidential = released.schema, None if set(require) & set(OF_CLASSES) else ()
+    if schema.weight is not None and not require:
+        released = replace(released, schema=schema.replacing(schema[schema.weight].changed(roles=())))
+    found = released.guarantees(confidential=confidential)
+    found.check(require)
+    return found
 
 
 @dataclass(frozen=True)
@@ -315,23 +377,9 @@ def _check_output(out: Path, inputs: Sequence[str], *, force: bool) -> None:
         raise FileError(out, "this is a file; a table that is longer than memory is written to a folder")
     if not out.parent.is_dir():
         raise FileError(out, f"the folder '{out.parent}' does not exist")
+    check_output(manifest_path(out), force=force, inputs=inputs)  # one without its release has the seed of that
     place = out.resolve()
     if any(place == one or place in one.parents for one in (Path(file).resolve() for file in inputs)):
         raise ParameterError(f"the output {out} would overwrite the input; choose another name")
     if out.exists() and not all(_PART.fullmatch(inside.name) for inside in out.iterdir()):
         raise FileError(out, "this folder has other files than those of a release, so it is not replaced")
-
-
-def _put_in_place(made: Path, out: Path) -> None:
-    """Move the folder to its place; one that is there already goes when the new one has come."""
-    if out.exists():
-        old = made.parent / REPLACED
-        os.replace(out, old)
-        try:
-            os.replace(made, out)
-        except OSError:
-            os.replace(old, out)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        os.replace(made, out)

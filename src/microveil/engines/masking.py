@@ -62,6 +62,9 @@ class Done(NamedTuple):
     notes: tuple[Note, ...]
 
 
+_WAYS = ("per record", "per combination", "ordered", "neighbours")
+
+
 class _OfPart(NamedTuple):
     """What became of a part: the types of its new columns, and how many of its records are released."""
 
@@ -71,8 +74,19 @@ class _OfPart(NamedTuple):
     released: int
 
 
+def check_way(method: Method) -> None:
+    """Refuse a method for which there is no way: one that has to see all records at once."""
+    if method.works_over not in _WAYS:
+        raise ParameterError(
+            f"{method.name} with these parameters has to see all records at once, so it cannot mask a table "
+            "longer than memory; protect it without an engine, or use a method that masks record by record"
+        )
+    if method.works_over == "per combination":
+        _as_suppress(method)
+
+
 def carried_out(job: Job) -> Done:
-    """Mask a stored table; a method that has to see all records at once is refused."""
+    """Mask a stored table by a method for which there is a way."""
     from microveil.engines.in_blocks import in_blocks  # which need what is here
     from microveil.engines.in_order import in_order
 
@@ -82,15 +96,9 @@ def carried_out(job: Job) -> Done:
         "ordered": in_order,
         "neighbours": in_blocks,
     }
-    way = ways.get(job.method.works_over)
-    if way is None:
-        raise ParameterError(
-            f"{job.method.name} with these parameters has to see all records at once, so it cannot mask a table "
-            "longer than memory; protect it without an engine, or use a method that masks record by record"
-        )
     refuse_what_differs_by_part(job.table, job.schema, job.columns)
     job.folder.mkdir()
-    return way(job)
+    return ways[job.method.works_over](job)
 
 
 def per_record(job: Job) -> Done:
@@ -173,17 +181,7 @@ def per_combination(job: Job) -> Done:
     Where an empty cell is a category, rare records become equal to the first ones of frequent combinations. Some of
     these are therefore looked at one by one as well, and more where they were too few.
     """
-    table, method, attributes = job.table, job.method, job.attributes
-    if (
-        not isinstance(method, Suppress)
-        or method.weighted
-        or method.combinations is not None
-        or method.count == "original"
-    ):
-        raise ParameterError(
-            f"{method.name} with sampling weights, listed combinations or counts in the original is for tables in "
-            "memory; leave these out, or protect the table without an engine"
-        )
+    table, method, attributes = job.table, _as_suppress(job.method), job.attributes
     facts = StoredFacts(table, job.schema, job.engine)
     counted = facts.counted(attributes)
     combinations = _Combinations.of(method, counted, attributes)
@@ -211,6 +209,21 @@ def per_combination(job: Job) -> Done:
 
     job.engine.map(put, len(table.pieces), job.progress, method.name)
     return Done(table.with_newer(folder, types), masked.attributes, masked.notes)
+
+
+def _as_suppress(method: Method) -> Suppress:
+    """The method, where it is one that can be carried out by combinations."""
+    if (
+        not isinstance(method, Suppress)
+        or method.weighted
+        or method.combinations is not None
+        or method.count == "original"
+    ):
+        raise ParameterError(
+            f"{method.name} with sampling weights, listed combinations or counts in the original is for tables in "
+            "memory; leave these out, or protect the table without an engine"
+        )
+    return method
 
 
 class _Combinations(NamedTuple):

@@ -48,14 +48,17 @@ def open(  # noqa: A001 - the name that a user types
     The order of the records is that of the files by name. Where the schema is silent, kinds are guessed by the first
     part of the records. Random numbers are drawn by the `record_id`, if one is named: then the order of the records and
     files changes nothing. Delimiter, encoding and decimal mark of CSV files are detected unless they are given, and
-    files that are not written alike are refused. `session` is the Spark session of a cluster; without one, Spark runs
-    on this machine.
+    files that are not written alike are refused. `session` is a Spark session; without one, it is that which runs
+    already, or one on the cluster that Spark's configuration names, or on this machine.
     """
     if engine not in ENGINES:
         raise ParameterError(f"engine = {engine!r} is not allowed; it is 'duckdb' or 'spark'")
     files = files_in(paths)
     with ExitStack() as undone:
+        made: Engine | None = None
         if ending_of(files[0]) in DELIMITED:
+            made = undone.enter_context(_started(engine, session))
+            made.refuse_copies(files[0])
             wishes = Wishes(delimiter, encoding, decimal, declared_types(schema))
             files = _as_parquet(files, wishes, undone.enter_context(temporary_folder()))
         elif any(one is not None for one in (delimiter, encoding, decimal)):
@@ -67,7 +70,7 @@ def open(  # noqa: A001 - the name that a user types
             table, schema, keys=keys, confidential=confidential, identifiers=identifiers, weight=weight, strata=strata,
             record_id=record_id,
         )  # fmt: skip
-        made = undone.enter_context(_started(engine, session))
+        made = made or undone.enter_context(_started(engine, session))
         return LargeMicrodata(table, complete, made, undone.pop_all())
 
 

@@ -22,17 +22,57 @@ from microveil.microdata.files.atomic import is_running
 _MARK = ".microveil-scratch-"
 _TEMPORARY = "microveil-engine-"
 _HOST = re.sub(r"[^0-9A-Za-z]", "", platform.node()) or "here"  # a folder may be shared by several machines
-REPLACED = "replaced"  # where an earlier release is while another takes its place
+MANIFEST = "manifest"  # the new manifest, before it is in its place
+COMPLETE = "complete"  # the new release, with nothing more to be written into it
+REPLACED, REPLACED_MANIFEST = "replaced", "replaced-manifest"  # the earlier ones, while others take their places
+
+
+def put_in_place(made: Path, folder: Path, path: Path, manifest: Path) -> None:
+    """Move a folder and its manifest, `MANIFEST` of the scratch folder, to their places, in which earlier ones may be.
+
+    Two names cannot be moved at once. The earlier release goes first and the new one comes last, so that what stands
+    in between, also after a kill, is a manifest without a release: never a release beside the manifest of another, or
+    beside none, with which the seed would be lost. What a kill left in between is put right by `put_right`.
+    """
+    new, old, old_manifest = folder / COMPLETE, folder / REPLACED, folder / REPLACED_MANIFEST
+    os.replace(made, new)
+    try:
+        if path.exists():
+            os.replace(path, old)
+        if manifest.exists():
+            os.replace(manifest, old_manifest)
+        os.replace(folder / MANIFEST, manifest)
+        os.replace(new, path)
+    except BaseException:
+        if new.exists() and not (folder / MANIFEST).exists():
+            manifest.unlink(missing_ok=True)
+        _put_back(folder, path, manifest)
+        raise
+
+
+def put_right(path: Path, manifest: Path) -> None:
+    """Finish what killed processes left half moved to a path: where the new manifest was in its place already the
+    release follows it, and otherwise the earlier ones come back. What they left in between is removed."""
+    for left in _of_dead(path.parent, f"{_MARK}{path.name}-"):
+        with suppress(OSError):
+            if (left / COMPLETE).exists() and not (left / MANIFEST).exists():
+                if manifest.exists() and not path.exists():
+                    os.replace(left / COMPLETE, path)
+            else:
+                _put_back(left, path, manifest)
+        shutil.rmtree(left, ignore_errors=True)
+
+
+def _put_back(folder: Path, path: Path, manifest: Path) -> None:
+    """Move an earlier release and its manifest back, where nothing has taken their places."""
+    for old, place in ((folder / REPLACED_MANIFEST, manifest), (folder / REPLACED, path)):
+        if old.exists() and not place.exists():
+            os.replace(old, place)
 
 
 @contextmanager
 def scratch_beside(path: Path) -> Iterator[Path]:
     """An empty folder beside a path, for as long as the work takes."""
-    for left in _of_dead(path.parent, f"{_MARK}{path.name}-"):
-        with suppress(OSError):
-            if (left / REPLACED).exists() and not path.exists():  # killed between two moves
-                os.replace(left / REPLACED, path)
-        shutil.rmtree(left, ignore_errors=True)
     folder = path.parent / f"{_MARK}{path.name}-{_HOST}-{os.getpid()}-{secrets.token_hex(8)}"
     try:
         folder.mkdir(mode=0o700)

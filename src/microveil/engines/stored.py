@@ -6,6 +6,7 @@ from the newest columns when it is read.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -240,8 +241,11 @@ def file_of(folder: Path, part: int) -> Path:
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type of the values, where a file holds them by numbers in a dictionary."""
-    return kind.value_type if pa.types.is_dictionary(kind) else kind
+    """The type of the values, where a file holds them by numbers in a dictionary, and of those that cannot be counted
+    the next that can."""
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    wider = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary(), pa.float16(): pa.float32()}
+    return wider.get(kind, kind)
 
 
 def _common_types(
@@ -294,7 +298,7 @@ def _parts(files: Sequence[Path], sizes: Sequence[int], records_of_part: int) ->
         first = 0
         while first < size:
             taken = min(room, size - first)
-            part.append(Piece(str(file), first, taken))
+            part.append(Piece(os.path.abspath(file), first, taken))  # a worker may be in another folder
             first, room = first + taken, room - taken
             if not room:
                 yield tuple(part)

@@ -18,6 +18,7 @@ from microveil.errors import DataError
 from microveil.microdata import Microdata, Schema
 from microveil.microdata.facts import Counted, Facts, Found, Part, next_beyond
 from microveil.microdata.frames import open_frame
+from microveil.microdata.microdata import as_categories
 from microveil.microdata.schema import Category
 from microveil.microdata.tables import Sum
 from microveil.numerics.statistics.moment_sums import MomentSums
@@ -141,6 +142,7 @@ class StoredFacts(KnownFacts):
         return of_part
 
     def _find_counted(self, names: Sequence[str]) -> pa.Table:
+        refuse_what_is_no_category(self._table, names)
         found = self._engine.counted(self._table, names)
         if found is None:
             table = self._table
@@ -210,6 +212,12 @@ class StoredFacts(KnownFacts):
         counts = np.concatenate([one for _, one in found])
         order = np.argsort(values, kind="stable")
         return float(values[order][np.searchsorted(np.cumsum(counts[order]), rank, side="right")])
+
+
+def refuse_what_is_no_category(table: StoredTable, names: Sequence[str]) -> None:
+    """Refuse columns of lists and the like, whose combinations cannot be counted."""
+    for name in names:
+        as_categories(pa.array([], table.types[name]))
 
 
 def refuse_what_differs_by_part(table: StoredTable, schema: Schema, attributes: Sequence[str]) -> None:

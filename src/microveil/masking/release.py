@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import platform
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from html import escape
@@ -33,7 +33,7 @@ from microveil.masking.partition import Partition
 from microveil.masking.plan import PRIVATE, Plan, Step, check_manifest
 from microveil.masking.private_file import PrivateContent, private_path
 from microveil.microdata import Attribute, Microdata, Schema
-from microveil.microdata.hints import hints
+from microveil.microdata.hints import Hint, hints
 from microveil.microdata.microdata import HasMicrodata, as_microdata
 from microveil.microdata.schema import category_key
 from microveil.plugins import loaded
@@ -138,6 +138,21 @@ class Provenance:
     def masked_by(self, step: Step) -> tuple[str, ...]:
         """The attributes that a step has masked; of a table of series its columns."""
         return self.schema.expanded(step.attributes or ())
+
+    def untouched(self, released: Iterable[str]) -> tuple[str, ...]:
+        """Those of the released attributes that are as they were."""
+        changed = (*self.attributes, *self.renumbered)
+        return tuple(name for name in released if name not in changed)
+
+    def cautions(self, looks: Mapping[str, Hint], original: Schema, untouched: Sequence[str]) -> tuple[str, ...]:
+        """What to look at before the release is published, by what the columns of the original look like."""
+        found = list(self.warnings)
+        for name, hint in looks.items():
+            if hint.grave and name in untouched:
+                found.append(f"column '{name}' is released as it was; {hint.text}")
+            elif hint.no_amount and name in self.attributes and not original[name].is_categorical:
+                found.append(f"column '{name}' was masked like an amount; {hint.text}")
+        return tuple(found)
 
     @property
     def seed_is_guessable(self) -> bool:
@@ -270,20 +285,13 @@ class Release(HasMicrodata):
     @property
     def untouched(self) -> tuple[str, ...]:
         """The attributes that it has as they were."""
-        changed = (*self.provenance.attributes, *self.provenance.renumbered)
-        return tuple(name for name in self.data.names if name not in changed)
+        return self.provenance.untouched(self.data.names)
 
     def cautions(self, original: Any) -> tuple[str, ...]:
         """What to look at before it is published: its warnings, columns released as they were that look as if they
         identified people, and columns masked like amounts that look like codes or numbers of persons."""
         data = as_microdata(original)
-        found = list(self.provenance.warnings)
-        for name, hint in hints(data).items():
-            if hint.grave and name in self.untouched:
-                found.append(f"column '{name}' is released as it was; {hint.text}")
-            elif hint.no_amount and name in self.provenance.attributes and not data[name].is_categorical:
-                found.append(f"column '{name}' was masked like an amount; {hint.text}")
-        return tuple(found)
+        return self.provenance.cautions(hints(data), data.schema, self.untouched)
 
     def with_new_ids(self, original: Any) -> Release:
         """The same release with random new identifiers in the place of identifiers, which are otherwise left out, of
