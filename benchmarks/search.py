@@ -17,7 +17,8 @@ number of pipelines find the same front on any machine under any load, and the s
 is in `processor_seconds`. `PIPELINES` is what was chosen by it: on census 1,500 pipelines took 722 and 595 seconds
 (seeds 1 and 11), 60 and 50 % of the ten minutes, and are kept because cells of random search with as many stand in the
 results; on german_credit 250 took 93 to 565 seconds, 8 to 47 %, and were chosen when one `suppress` on all keys took
-200. For adult the number is a first guess: measure it, and correct it, before its cells are run.
+200. For adult 100 took about twice the ten minutes on a loaded machine: measure it on an idle one, and correct it if it
+still is too many, before the other cells are run.
 Random search tries as many pipelines as the search has evaluations, of which the search uses some to measure its front
 again (`tried` is the number of different pipelines). The grid ends when it is through, or with as many as it reaches in
 ten minutes.
