@@ -404,12 +404,15 @@ def test_missing_codes_and_a_hierarchy_are_edited(page: Any, workbench: Running)
     page.wait_for_selector("#say-codes")
     assert page.locator("#say-codes").input_value() == "refused"
     assert f"{category},{other}," in page.locator("#say-hierarchy").input_value()
-    # by mouse: drag it back
+    # by mouse: drag it back; the page may be fetched once more meanwhile, and its tree is then folded up
     source = page.locator("[role=tree] li", has_text=re.compile(f"^{category}$")).first
-    if not source.is_visible():
-        page.locator("[role=tree] li > span", has_text=other).first.click()
     target = page.locator("[role=tree] li", has_text=group).nth(1)
-    source.drag_to(target, target_position={"x": 10, "y": 5})
+    for _ in range(5):
+        if not source.is_visible():
+            page.locator("[role=tree] li > span", has_text=other).first.click()
+        with contextlib.suppress(playwright.TimeoutError):
+            source.drag_to(target, target_position={"x": 10, "y": 5}, timeout=30_000)
+            break
     assert f"{category},{group}," in page.locator("#say-hierarchy").input_value()
 
 
