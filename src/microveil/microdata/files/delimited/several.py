@@ -7,7 +7,7 @@ another decimal mark or delimiter the same cells are other numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -115,25 +115,29 @@ def _check_columns(first: _Seen, one: _Seen) -> None:
 
 
 def _check_encodings(seen: Sequence[_Seen]) -> None:
-    one, needed = seen[-1], seen[-1].encoding
-    other = next((o for o in seen if needed and o.encoding and o.encoding != needed), None)
+    one, other = seen[-1], _unlike_the_last(seen, lambda file: file.encoding)
     if other is not None:
         raise FileError(
             one.file.path,
-            f"is written in {needed}, but '{other.name}' in {other.encoding}; write all files alike, or say which is "
+            f"is written in {one.encoding}, but '{other.name}' in {other.encoding}; write all files alike, or say which is "
             "right with encoding (--encoding)",
         )
 
 
 def _check_marks(seen: Sequence[_Seen]) -> None:
-    one, needed = seen[-1], seen[-1].mark
-    other = next((o for o in seen if needed and o.mark and o.mark != needed), None)
+    one, other = seen[-1], _unlike_the_last(seen, lambda file: file.mark)
     if other is not None:
         raise FileError(
             one.file.path,
-            f"has numbers with the decimal mark '{needed}', but '{other.name}' with '{other.mark}', so that the same "
+            f"has numbers with the decimal mark '{one.mark}', but '{other.name}' with '{other.mark}', so that the same "
             "cells would be other numbers; write all files alike, or say which is right with decimal (--decimal)",
         )
+
+
+def _unlike_the_last(seen: Sequence[_Seen], convention: Callable[[_Seen], str | None]) -> _Seen | None:
+    """The first file that decides a convention otherwise than the last one does, if both decide it."""
+    needed = convention(seen[-1])
+    return next((one for one in seen if needed and convention(one) not in (None, "", needed)), None)
 
 
 def _sign(delimiter: str) -> str:
