@@ -119,8 +119,8 @@ def _check_encodings(seen: Sequence[_Seen]) -> None:
     if other is not None:
         raise FileError(
             one.file.path,
-            f"is written in {one.encoding}, but '{other.name}' in {other.encoding}; write all files alike, or say which "
-            "is right with encoding (--encoding)",
+            f"is written in {one.encoding}, but '{other.name}' in {other.encoding}; write all files alike, or say "
+            "which is right with encoding (--encoding)",
         )
 
 
